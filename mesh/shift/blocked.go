@@ -1,0 +1,97 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import "fmt"
+
+// Blocked is one reason why the shift does not go further, and what ends it.
+type Blocked struct {
+	Code Code `json:"code"`
+	// Cluster is where the reason lies; empty where it concerns the whole service.
+	Cluster string `json:"cluster,omitempty"`
+	// Subject is who holds the shift up: a proxy, a writer, another cluster.
+	Subject string `json:"subject,omitempty"`
+	// Wakes is the event after which a step is possible, or one reason fewer stands.
+	Wakes Event `json:"wakes"`
+	// Note is true where the reason is only said and the shift goes on.
+	Note bool `json:"note,omitempty"`
+	// Have and Need are the numbers behind the reason, in replicas; 0 and 0 where it
+	// has none.
+	Have int32 `json:"have,omitempty"`
+	Need int32 `json:"need,omitempty"`
+}
+
+// Sentence says the reason in words, for status and conditions. It holds no time,
+// so it does not flap.
+func (b Blocked) Sentence() string {
+	switch b.Code {
+	case RulesUnproven:
+		return b.waits("to take the rules")
+	case WeightsUnproven:
+		return b.waits("to take the new weights")
+	case FenceUnproven:
+		return b.waits("to take the change of the fence")
+	case Foreign:
+		return fmt.Sprintf("stopped: %s also writes rules for this host; remove them, and weir proves its own again before it goes on", b.Subject)
+	case ProofStale:
+		return fmt.Sprintf("waiting for the prover to read the proof of the %s again", b.Subject)
+	case HeadroomLost:
+		return b.headroom()
+	case HalfLeft:
+		return fmt.Sprintf("waiting for the drain of %s to be undone: with %s gone too, %d ready replicas would be left and half of those before are %d; --accept-headroom-loss goes on",
+			b.Subject, b.Cluster, b.Have, b.Need)
+	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
+		return b.replicas()
+	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
+		return b.pods()
+	}
+	return b.Code.String()
+}
+
+func (b Blocked) waits(what string) string {
+	if b.Subject == "" {
+		return "waiting for proxies " + what
+	}
+	return fmt.Sprintf("waiting for proxy %s of %s %s", b.Subject, b.Cluster, what)
+}
+
+func (b Blocked) headroom() string {
+	s := fmt.Sprintf("draining %s leaves %d replicas where there were %d: less headroom for the next failure", b.Cluster, b.Have, b.Need)
+	if b.Note {
+		return s
+	}
+	return s + "; waiting for consent (--accept-headroom-loss)"
+}
+
+func (b Blocked) replicas() string {
+	switch b.Code {
+	case NotReady:
+		return fmt.Sprintf("waiting for replicas of %s: %d of %d are ready", b.Cluster, b.Have, b.Need)
+	case LastCluster:
+		return fmt.Sprintf("refused: no cluster but %s can serve; bring ready replicas up in another one first", b.Cluster)
+	case LastCopy:
+		return fmt.Sprintf("refused: the pods of %s are the last ready copies", b.Cluster)
+	case DisruptionBudget:
+		return fmt.Sprintf("waiting: a disruption budget wants %d ready copies and %d would be left without the pods of %s", b.Need, b.Have, b.Cluster)
+	case HeldByFloor:
+		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %d replicas in %s, %d are wanted", b.Have, b.Cluster, b.Need)
+	default:
+		return fmt.Sprintf("waiting for ready replicas to take the traffic of %s: %d ready, %d needed", b.Cluster, b.Have, b.Need)
+	}
+}
+
+func (b Blocked) pods() string {
+	switch b.Code {
+	case CannotSee:
+		return fmt.Sprintf("waiting for sight of %s: nobody can see into it, so its pods stay as they are and it gets no more weight", b.Cluster)
+	case StillCached:
+		return fmt.Sprintf("waiting for DNS caches to forget %s", b.Cluster)
+	case NotQuiet:
+		return fmt.Sprintf("waiting for quiet in %s: requests still arrive at pods that shall go, or nothing can tell, and the limit has not passed", b.Cluster)
+	case WorkInFlight:
+		return fmt.Sprintf("waiting for work in flight in %s to end, or for its limit", b.Cluster)
+	default:
+		return fmt.Sprintf("waiting for pods of %s to end: %d are there, %d are wanted", b.Cluster, b.Have, b.Need)
+	}
+}
