@@ -1,0 +1,78 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ClusterStatus is what the hub knows of a member. Whatever the member says of itself is kept when contact is lost;
+// the conditions then turn Unknown.
+type ClusterStatus struct {
+	// observedGeneration is the metadata.generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions: Ready (weir can do its work there), Healthy (its agent is heard in time).
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// agent in the member. Unset: it has never been heard.
+	// +optional
+	Agent *AgentStatus `json:"agent,omitempty"`
+	// kubernetesVersion of the member's API server, such as v1.34.1.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// istio in the member. Unset: none was found.
+	// +optional
+	Istio *IstioStatus `json:"istio,omitempty"`
+}
+
+// AgentStatus is what the hub knows of a member's agent.
+type AgentStatus struct {
+	// version of the agent.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Version string `json:"version,omitempty"`
+	// connectedAt is when the session in force began, or the last one if none is, by the hub's clock.
+	// +optional
+	ConnectedAt *metav1.Time `json:"connectedAt,omitempty"`
+	// lastBeat is when the agent was heard last, by the hub's clock. It is not written for every beat: while the
+	// agent is heard in time it may be a minute old.
+	// +optional
+	LastBeat *metav1.Time `json:"lastBeat,omitempty"`
+}
+
+// IstioStatus is what the agent found of Istio in its member.
+type IstioStatus struct {
+	// version of istiod, such as 1.31.0.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Version string `json:"version,omitempty"`
+	// clusterID that istiod goes by. Where it differs from the one that the spec says, the Cluster is not Ready.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// network of the member's pods. Empty: the default network.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Network string `json:"network,omitempty"`
+	// istiods are the names of istiod's pods, 20 at most.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	Istiods []string `json:"istiods,omitempty"`
+	// connectedProxies is how many proxies are connected to the member's istiods.
+	// +optional
+	ConnectedProxies int32 `json:"connectedProxies,omitempty"`
+	// missingProxies names pods with a sidecar that no istiod knows, as namespace/pod with the reason, 20 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +optional
+	MissingProxies []string `json:"missingProxies,omitempty"`
+	// missingProxyCount is the length of the whole list.
+	// +optional
+	MissingProxyCount int32 `json:"missingProxyCount,omitempty"`
+}

@@ -1,0 +1,51 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Annotations that users put on a plain Service, in a member.
+const (
+	// AnnotationGlobal makes a Service global when it is "true".
+	AnnotationGlobal = "weir.io/global"
+	// AnnotationTrafficPolicy names a TrafficPolicy in the Service's namespace on the hub.
+	AnnotationTrafficPolicy = "weir.io/traffic-policy"
+	// AnnotationHostname is a fully qualified name in the user's global zone.
+	AnnotationHostname = "weir.io/hostname"
+	// AnnotationTTL is the time to live of the Service's DNS answers, such as "5s".
+	AnnotationTTL = "weir.io/ttl"
+	// AnnotationAdopt names a route of the user's own VirtualService that weir may move the weights of.
+	AnnotationAdopt = "weir.io/adopt"
+)
+
+// Condition types, in the order in which they are shown.
+const (
+	ConditionReady          = "Ready"
+	ConditionHealthy        = "Healthy"
+	ConditionTrafficShifted = "TrafficShifted"
+	ConditionDrained        = "Drained"
+	ConditionExported       = "Exported"
+)
+
+// Reasons that more than one kind uses.
+const (
+	// ReasonNotSupported says that a field or mode is valid but not served by this build; nothing was written.
+	ReasonNotSupported = "NotSupported"
+	// ReasonNoCredentials says that a Push cluster has no usable credentials Secret.
+	ReasonNoCredentials = "NoCredentials"
+	// ReasonContactLost goes with status Unknown: the member has not been heard for longer than its limit.
+	ReasonContactLost = "ContactLost"
+	// ReasonForeignRule says that a rule that weir does not own decides over the host.
+	ReasonForeignRule = "ForeignRule"
+	// ReasonForeignEdit says that somebody else wrote into one of weir's own rules.
+	ReasonForeignEdit = "ForeignEdit"
+	// ReasonBadAnnotation says that a weir.io annotation holds a value that weir does not know.
+	ReasonBadAnnotation = "BadAnnotation"
+	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
+	ReasonBudgetExceeded = "BudgetExceeded"
+)
+
+// ClusterName is the name of a Cluster object: its identity over the whole federation.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+type ClusterName = string
