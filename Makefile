@@ -41,13 +41,13 @@ generate: $(GEN)/done ## Write deep copies, CRDs and protobuf code.
 $(GEN)/done:
 	@echo "tools: building the generators (about a minute, once)"
 	@mkdir -p $(@D)
-	@cd tools/gen && $(GO) build -trimpath -o $(@D)/ ./protoc tool
+	@cd tools/gen && $(GO) build -o $(@D)/ ./protoc tool
 	@touch $@
 
 $(LINT):
 	@echo "tools: building the linter (two to six minutes, once for each version)"
 	@mkdir -p $(@D)
-	@cd tools/lint && $(GO) build -trimpath -ldflags '-s -w' -o $@ .
+	@cd tools/lint && $(GO) build -ldflags '-s -w' -o $@ .
 
 ##@ Check
 

@@ -14,7 +14,9 @@ run() { # module directory, configuration, paths
 
 run . .golangci.yml ./...
 [[ -d api ]] && run . .golangci-api.yml ./api/...
-for module in tools/house tools/gen tools/lint e2e; do
+# Two modules are left out, because type-checking them means compiling what they pin: all of golangci-lint (tools/lint,
+# one short file) and all of Kubernetes and Istio (e2e/controlplane and e2e/node, wiring alone).
+for module in tools/house tools/gen e2e; do
   [[ -f $module/go.mod ]] && run "$module" .golangci.yml ./...
 done
 echo "lint: ok"

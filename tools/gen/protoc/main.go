@@ -75,7 +75,7 @@ func compile(ctx context.Context, dir string, names []string) (*pluginpb.CodeGen
 	if err != nil {
 		return nil, err
 	}
-	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: names, Parameter: proto.String("paths=source_relative")}
+	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: names, Parameter: new("paths=source_relative")}
 	seen := map[string]bool{}
 	for _, file := range files {
 		request.ProtoFile = appendFile(request.ProtoFile, seen, file)
