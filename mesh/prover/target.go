@@ -24,11 +24,11 @@ type Target struct {
 	Subsets []string
 	// Generation is the generation of our routes that is to be proven. Zero
 	// means that no routes of ours exist, so weights are not judged.
-	Generation uint64
+	Generation int64
 	// FenceGeneration counts the changes of the fence, the second label that
 	// forces a later push among them. It is only handed back in the verdict,
 	// so that an answer can be matched with its question.
-	FenceGeneration uint64
+	FenceGeneration int64
 	// Fenced are the addresses of pods that no proxy may hold any more.
 	Fenced []Address
 	// Gateways are the addresses of east-west gateways of other networks that
@@ -46,11 +46,15 @@ type Target struct {
 
 // Port is a port of a service as the mesh routes it.
 type Port struct {
-	Number uint16
+	Number int32
 	// Routed says that the mesh routes this port by RDS (HTTP, HTTP/2, gRPC).
 	// Connections to other ports carry no generation: their clients are
 	// unweighted and only the fence moves them.
 	Routed bool
+	// Detected says that the mesh finds out the port's protocol by looking at
+	// each connection, so that the port has a route configuration for each
+	// host (see istio.RouteConfigName). It means nothing unless Routed.
+	Detected bool
 }
 
 // Address is an endpoint's address and the network that it belongs to.

@@ -30,8 +30,8 @@ type Verdict struct {
 	// At is when the newest evidence was read, by this machine's clock.
 	At time.Time
 	// Generation and FenceGeneration are those of the target judged.
-	Generation      uint64
-	FenceGeneration uint64
+	Generation      int64
+	FenceGeneration int64
 	// Weights tells whether every proxy uses the routes of Generation. Its
 	// level is LevelNone for a target without routes.
 	Weights Proof
