@@ -14,6 +14,7 @@ type ClusterStatus struct {
 	// conditions: Ready (weir can do its work there), Healthy (its agent is heard in time).
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// agent in the member. Unset: it has never been heard.

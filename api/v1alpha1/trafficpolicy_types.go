@@ -15,6 +15,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Steering",type=string,JSONPath=`.spec.steering`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type TrafficPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -22,6 +23,7 @@ type TrafficPolicy struct {
 	// spec is what the user wants.
 	Spec TrafficPolicySpec `json:"spec"`
 	// status says whether this build serves it.
+	// +optional
 	Status TrafficPolicyStatus `json:"status,omitempty"`
 }
 
@@ -37,9 +39,12 @@ type TrafficPolicyList struct {
 // TrafficPolicyStatus says whether this build serves a policy.
 type TrafficPolicyStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
+	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions: Ready.
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

@@ -1,0 +1,216 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// GlobalServiceStatus is what weir saw of a GlobalService.
+type GlobalServiceStatus struct {
+	// observedGeneration is the metadata.generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions: Ready, TrafficShifted, Exported.
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// hosts under which clients reach the service.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	Hosts []string `json:"hosts,omitempty"`
+	// ports of the service, as merged over its exports.
+	// +listType=map
+	// +listMapKey=port
+	// +listMapKey=protocol
+	// +kubebuilder:validation:MaxItems=256
+	// +optional
+	Ports []ServicePort `json:"ports,omitempty"`
+	// policy in force after defaults.
+	// +optional
+	Policy *TrafficPolicySpec `json:"policy,omitempty"`
+	// clusters says for each member what is wanted, written and proven.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	// +optional
+	Clusters []GlobalServiceClusterStatus `json:"clusters,omitempty"`
+	// foreign names who else writes rules for the hosts, as Kind namespace/name in cluster: why. 20 at most. While it is
+	// not empty nothing is written.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +optional
+	Foreign []string `json:"foreign,omitempty"`
+	// rules is the lease on the subsets: every proxy knows them.
+	// +optional
+	Rules ProofStatus `json:"rules,omitempty"`
+	// weights is the lease on the weights in force.
+	// +optional
+	Weights ProofStatus `json:"weights,omitempty"`
+	// fence is the lease on the fences in force.
+	// +optional
+	Fence ProofStatus `json:"fence,omitempty"`
+	// shift is the step under way and what it waits for.
+	// +optional
+	Shift ShiftStatus `json:"shift,omitempty"`
+	// steps are the last steps taken, oldest first, 32 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	Steps []StepRecord `json:"steps,omitempty"`
+	// spillHeadroom is how many more replicas' worth of traffic the members could take if the largest one emptied;
+	// below zero the reflex would overload them.
+	// +optional
+	SpillHeadroom *int32 `json:"spillHeadroom,omitempty"`
+	// cost of weir's rules to each proxy that imports them.
+	// +optional
+	Cost *ProxyCost `json:"cost,omitempty"`
+}
+
+// ServicePort is a port of a global service.
+type ServicePort struct {
+	// name of the port; empty when the Service has one unnamed port.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Name string `json:"name,omitempty"`
+	// port number.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// protocol of the port: TCP (default), UDP or SCTP.
+	// +kubebuilder:default=TCP
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	Protocol string `json:"protocol,omitempty"`
+	// appProtocol as the Service states it.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	AppProtocol string `json:"appProtocol,omitempty"`
+}
+
+// GlobalServiceClusterStatus is one member's line of a GlobalService.
+type GlobalServiceClusterStatus struct {
+	// name of the Cluster.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// replicas behind the Service there, ready or not.
+	Replicas int32 `json:"replicas"`
+	// ready pods, fenced ones included.
+	Ready int32 `json:"ready"`
+	// fenced is how many pods carry the fence.
+	Fenced int32 `json:"fenced"`
+	// weight in thousandths: wanted by the plan, written to every member, and the interval any proxy may still use.
+	Weight WeightStatus `json:"weight"`
+	// arrivalsMilliPerSecond at the member's pods, in thousandths of a request a second; unset when not measured.
+	// +optional
+	ArrivalsMilliPerSecond *int64 `json:"arrivalsMilliPerSecond,omitempty"`
+	// inFlight requests at the member's pods; unset when not measured.
+	// +optional
+	InFlight *int64 `json:"inFlight,omitempty"`
+	// quiet says whether the pods that are to go have stopped receiving requests.
+	// +optional
+	Quiet QuietState `json:"quiet,omitempty"`
+	// sight says whether weir hears the member.
+	// +optional
+	Sight SightState `json:"sight,omitempty"`
+	// workloads behind the Service that weir does not own, as Kind/name.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=320
+	// +optional
+	Workloads []string `json:"workloads,omitempty"`
+}
+
+// WeightStatus is one member's weight, in thousandths.
+type WeightStatus struct {
+	// wanted by the plan.
+	Wanted int32 `json:"wanted"`
+	// written to the rules of every member; -1 when the members do not agree yet.
+	Written int32 `json:"written"`
+	// provenLow is the low end of what any proxy may still use.
+	ProvenLow int32 `json:"provenLow"`
+	// provenHigh is the high end of what any proxy may still use.
+	ProvenHigh int32 `json:"provenHigh"`
+}
+
+// QuietState says how quiet the pods of a member are.
+//
+// +kubebuilder:validation:Enum=Busy;Once;Quiet;Limit;NotMeasured
+type QuietState string
+
+// States of quiet: requests arrive, one scrape without arrivals, two, waited to the limit, no statistic to read.
+const (
+	QuietBusy        QuietState = "Busy"
+	QuietOnce        QuietState = "Once"
+	QuietQuiet       QuietState = "Quiet"
+	QuietLimit       QuietState = "Limit"
+	QuietNotMeasured QuietState = "NotMeasured"
+)
+
+// SightState says whether weir sees a member.
+//
+// +kubebuilder:validation:Enum=Seen;Blind
+type SightState string
+
+// States of sight.
+const (
+	SightSeen  SightState = "Seen"
+	SightBlind SightState = "Blind"
+)
+
+// ShiftStatus is the step under way.
+type ShiftStatus struct {
+	// step is the kind of the step under way; empty when nothing moves.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Step string `json:"step,omitempty"`
+	// cluster the step is about.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+	// since is when the step began.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// blocked says what the shift waits for, most important first, 20 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +optional
+	Blocked []Blocker `json:"blocked,omitempty"`
+}
+
+// Blocker is one thing that a shift waits for.
+type Blocker struct {
+	// code is one of the closed list in package mesh/shift.
+	// +kubebuilder:validation:MaxLength=64
+	Code string `json:"code"`
+	// cluster it is about.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+	// subject names the proxy, istiod replica, rule or person that is waited for.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Subject string `json:"subject,omitempty"`
+	// wakes is the event that lets the shift go on.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Wakes string `json:"wakes,omitempty"`
+	// message says it in a sentence.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ProxyCost is what weir's rules add to one proxy.
+type ProxyCost struct {
+	// envoyClusters added.
+	EnvoyClusters int32 `json:"envoyClusters"`
+	// endpoints added.
+	Endpoints int32 `json:"endpoints"`
+	// bytes of memory, estimated from the measured cost of a subset.
+	Bytes int64 `json:"bytes"`
+}
