@@ -37,6 +37,9 @@ type Input struct {
 	ClientNamespaces []string
 	// SystemNamespace is istiod's; empty means DefaultSystemNamespace.
 	SystemNamespace string
+	// RootNamespace is the mesh's root of configuration; empty means the system
+	// namespace. Only Foreign reads it.
+	RootNamespace string
 	// Domain is the domain of Services; empty means DefaultDomain.
 	Domain string
 	// ClusterSetHost asks for rules for the clusterset.local name as well. To be

@@ -45,6 +45,7 @@ const (
 	maxLabel   = 63                     // a DNS label, RFC 1123.
 	maxCluster = maxLabel - len(Prefix) // what is left of it for a cluster's name.
 	hashLength = 10                     // hex digits: 40 bits keep thousands of clusters apart.
+	hashMark   = "-x"                   // stands before the hash.
 )
 
 // Branch tells apart the routes that one port has in a VirtualService.
@@ -67,8 +68,8 @@ func SubsetName(cluster string) string {
 		return Prefix + cluster
 	}
 	sum := sha256.Sum256([]byte(cluster))
-	head := labelHead(cluster, maxCluster-hashLength-2)
-	return Prefix + head + "-x" + hex.EncodeToString(sum[:])[:hashLength]
+	head := labelHead(cluster, maxCluster-hashLength-len(hashMark))
+	return Prefix + head + hashMark + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // ObjectName returns the name of the DestinationRule and the VirtualService of
@@ -181,15 +182,16 @@ func isLabelByte(c byte) bool {
 // hasHashShape says whether a name ends as a hashed one does. Such names are
 // hashed as well: else a cluster could be given the subset of another.
 func hasHashShape(s string) bool {
-	i := len(s) - hashLength - 2
-	if i < 0 || s[i:i+2] != "-x" {
+	i := len(s) - hashLength - len(hashMark)
+	if i < 0 || !strings.HasPrefix(s[i:], hashMark) {
 		return false
 	}
-	return strings.Trim(s[i+2:], "0123456789abcdef") == ""
+	return strings.Trim(s[i+len(hashMark):], "0123456789abcdef") == ""
 }
 
 // labelHead returns the first characters of s as they may stand in a label, so
-// that a person still knows the cluster. It starts with a letter or digit.
+// that a person still knows the cluster. It is never empty, and starts and ends
+// with a letter or digit.
 func labelHead(s string, limit int) string {
 	b := make([]byte, 0, limit)
 	for i := 0; i < len(s) && len(b) < limit; i++ {
@@ -200,10 +202,12 @@ func labelHead(s string, limit int) string {
 		if !isLabelByte(c) {
 			c = '-'
 		}
-		if c == '-' && len(b) == 0 {
-			continue
+		if c != '-' || len(b) > 0 {
+			b = append(b, c)
 		}
-		b = append(b, c)
 	}
-	return strings.TrimRight("x"[:min(1, max(0, 1-len(b)))]+string(b), "-")
+	if len(b) == 0 {
+		return "cluster"
+	}
+	return strings.TrimRight(string(b), "-")
 }
