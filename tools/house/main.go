@@ -1,0 +1,20 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	root := flag.String("root", ".", "directory of the repository")
+	flag.Parse()
+	code, err := run(*root, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "house:", err)
+	}
+	os.Exit(code)
+}
