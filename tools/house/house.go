@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -40,8 +41,8 @@ type file struct {
 }
 
 // run checks the repository at root, prints what it found and returns the exit code: 0 clean, 1 findings, 2 trouble.
-func run(root string, out io.Writer) (int, error) {
-	files, err := load(root)
+func run(ctx context.Context, root string, out io.Writer) (int, error) {
+	files, err := load(ctx, root)
 	if err != nil {
 		return 2, err
 	}
@@ -64,8 +65,8 @@ func run(root string, out io.Writer) (int, error) {
 }
 
 // load reads every text file that git tracks or would add. A file that was removed but not yet committed is left out.
-func load(root string) ([]file, error) {
-	list := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+func load(ctx context.Context, root string) ([]file, error) {
+	list := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Stderr = os.Stderr
 	names, err := list.Output()
 	if err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -12,7 +13,7 @@ import (
 func main() {
 	root := flag.String("root", ".", "directory of the repository")
 	flag.Parse()
-	code, err := run(*root, os.Stdout)
+	code, err := run(context.Background(), *root, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 	}
