@@ -32,6 +32,9 @@ type Verdict struct {
 	// Generation and FenceGeneration are those of the target judged.
 	Generation      int64
 	FenceGeneration int64
+	// Rules tells whether every proxy that can reach the service holds the
+	// clusters of Subsets, so that routes may name them.
+	Rules Proof
 	// Weights tells whether every proxy uses the routes of Generation. Its
 	// level is LevelNone for a target without routes.
 	Weights Proof
@@ -42,7 +45,7 @@ type Verdict struct {
 	Quiet []quiet.Pod
 }
 
-// Proof is one of the two claims, with its evidence and what stands against it.
+// Proof is one of the claims, with its evidence and what stands against it.
 type Proof struct {
 	Level Level
 	// Fresh means that the evidence is younger than the lease and that every
@@ -147,6 +150,8 @@ const (
 	ReasonHold ReasonCode = "Holding"
 	// ReasonNoCensus: the pods of the member could not be listed.
 	ReasonNoCensus ReasonCode = "CensusNotKnown"
+	// ReasonNoRules: the target has no subsets of ours to prove.
+	ReasonNoRules ReasonCode = "NoRules"
 	// ReasonNoRoutes: the target has no routes of ours to prove.
 	ReasonNoRoutes ReasonCode = "NoRoutes"
 	// ReasonTooMany: a bound of the prover was passed.

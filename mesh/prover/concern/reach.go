@@ -18,6 +18,9 @@ type Reach struct {
 	// SNI of what comes in, as an east-west gateway does. It sends by its
 	// clients' choice, not by its own.
 	Passthrough bool
+	// Subsets are the named subsets of the host whose clusters the proxy
+	// holds, in order and without the default.
+	Subsets []string
 	// Generations are those of our routes in the proxy, in order.
 	Generations []int64
 	// Foreign names one use of the host's clusters that is not a route of
@@ -47,6 +50,7 @@ func (r Reach) Unweighted() string {
 
 // Merge adds what o has, for a service with more than one host.
 func (r Reach) Merge(o Reach) Reach {
+	held := r.Holds()
 	r.Cluster = r.Cluster || o.Cluster
 	r.Passthrough = r.Passthrough || o.Passthrough
 	if r.Foreign == "" {
@@ -57,10 +61,24 @@ func (r Reach) Merge(o Reach) Reach {
 	if r.Foreign == "" && o.Cluster && !o.Weighted() {
 		r.Foreign = o.Unweighted()
 	}
-	all := append(slices.Clone(r.Generations), o.Generations...)
-	slices.Sort(all)
-	r.Generations = slices.Compact(all)
+	r.Generations = union(r.Generations, o.Generations)
+	// A subset counts as held only where every host that is held has it.
+	switch {
+	case !o.Holds():
+	case !held:
+		r.Subsets = slices.Clone(o.Subsets)
+	default:
+		r.Subsets = slices.DeleteFunc(slices.Clone(r.Subsets), func(s string) bool {
+			return !slices.Contains(o.Subsets, s)
+		})
+	}
 	return r
+}
+
+func union(a, b []int64) []int64 {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // clusterName is an Envoy cluster of istiod's in its parts.

@@ -112,6 +112,10 @@ func (s *scan) cluster(name string) {
 	} else {
 		r.Cluster = true
 	}
+	if c.subset != "" && !slices.Contains(r.Subsets, c.subset) {
+		r.Subsets = append(r.Subsets, c.subset)
+		slices.Sort(r.Subsets)
+	}
 	s.found[c.host] = r
 }
 

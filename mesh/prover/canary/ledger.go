@@ -1,0 +1,207 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package canary
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpoint "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weir-io/weir/mesh/istio"
+	"github.com/weir-io/weir/mesh/prover/push"
+)
+
+// The types of resources that a canary asks for.
+const (
+	TypeRoutes    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	TypeEndpoints = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+)
+
+// remembered bounds how many nonces of the stream are kept. A reading of the
+// replica is matched with them within seconds.
+const remembered = 256
+
+// Ledger is what one stream has told. The zero Ledger has been told nothing.
+type Ledger struct {
+	wanted    map[string]bool             // names subscribed to; nil means all
+	routes    map[string]map[string]vhost // by route configuration, by virtual host
+	endpoints map[string]assignment       // by Envoy cluster
+	nonces    []string
+	last      push.Version
+	kept      bool
+}
+
+// Retain forgets all but the named route configurations and clusters, and
+// takes in nothing else from now on: what is not subscribed to may change
+// without a push to us.
+func (l *Ledger) Retain(names ...string) {
+	l.wanted = make(map[string]bool, len(names))
+	for _, n := range names {
+		l.wanted[n] = true
+	}
+	maps.DeleteFunc(l.routes, func(n string, _ map[string]vhost) bool { return !l.wanted[n] })
+	maps.DeleteFunc(l.endpoints, func(n string, _ assignment) bool { return !l.wanted[n] })
+}
+
+func (l *Ledger) wants(name string) bool { return l.wanted == nil || l.wanted[name] }
+
+// vhost is the state of one virtual host.
+type vhost struct {
+	generation int64
+	since      push.Version
+	initial    bool
+	foreign    string
+}
+
+// assignment is the state of one Envoy cluster's endpoints.
+type assignment struct {
+	addresses map[netip.Addr]bool
+	last      push.Version
+	initial   bool // last is the first that came
+	// filled is the push since which there are addresses all along; zero
+	// while there are none.
+	filled        push.Version
+	filledInitial bool
+}
+
+// Apply takes in one answer of the stream. An error means that the stream can
+// not be relied on any more.
+func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
+	nonce, err := push.ParseNonce(r.GetNonce())
+	if err != nil {
+		return err
+	}
+	if nonce.IsZero() {
+		return fmt.Errorf("%w: an answer without a nonce", push.ErrMalformed)
+	}
+	v := nonce.Version
+	if v.Counter < l.last.Counter {
+		return fmt.Errorf("push %s came after push %s on one stream", v, l.last)
+	}
+	switch r.GetTypeUrl() {
+	case TypeRoutes:
+		err = each(r.GetResources(), func(rc *route.RouteConfiguration) { l.applyRoutes(rc, v) })
+	case TypeEndpoints:
+		err = each(r.GetResources(), func(a *endpoint.ClusterLoadAssignment) { l.applyEndpoints(a, v) })
+	}
+	if err != nil {
+		return fmt.Errorf("push %s: %w", v, err)
+	}
+	l.last = v
+	l.kept = l.kept || keepsVersion(r.GetControlPlane().GetIdentifier())
+	if len(l.nonces) == remembered {
+		l.nonces = slices.Delete(l.nonces, 0, 1)
+	}
+	l.nonces = append(l.nonces, r.GetNonce())
+	return nil
+}
+
+// each unpacks the resources and hands them to use, one by one.
+func each[T any, M interface {
+	*T
+	proto.Message
+}](packed []*anypb.Any, use func(M)) error {
+	for _, p := range packed {
+		m := M(new(T))
+		if err := p.UnmarshalTo(m); err != nil {
+			return err
+		}
+		use(m)
+	}
+	return nil
+}
+
+func (l *Ledger) applyRoutes(rc *route.RouteConfiguration, v push.Version) {
+	if !l.wants(rc.GetName()) {
+		return
+	}
+	if l.routes == nil {
+		l.routes = map[string]map[string]vhost{}
+	}
+	before, known := l.routes[rc.GetName()]
+	now := make(map[string]vhost, len(rc.GetVirtualHosts()))
+	for _, vh := range rc.GetVirtualHosts() {
+		generation, foreign := judge(vh)
+		state := vhost{generation: generation, since: v, initial: !known, foreign: foreign}
+		if old, ok := before[vh.GetName()]; ok && old.generation == generation {
+			// The same generation all along: the first push with it counts.
+			state.since, state.initial = old.since, old.initial
+		}
+		now[vh.GetName()] = state
+	}
+	l.routes[rc.GetName()] = now
+}
+
+// judge returns the lowest generation of the virtual host's routes, and 0 with
+// the name of the route when one of them is not ours.
+func judge(vh *route.VirtualHost) (generation int64, foreign string) {
+	for _, r := range vh.GetRoutes() {
+		g, ours := istio.ParseRouteName(r.GetName())
+		if !ours {
+			return 0, r.GetName()
+		}
+		if generation == 0 || g < generation {
+			generation = g
+		}
+	}
+	return generation, ""
+}
+
+func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Version) {
+	if !l.wants(a.GetClusterName()) {
+		return
+	}
+	if l.endpoints == nil {
+		l.endpoints = map[string]assignment{}
+	}
+	old, known := l.endpoints[a.GetClusterName()]
+	if known && v.Counter == old.last.Counter {
+		// A second answer for one cluster under one version: this istiod
+		// pushes endpoints without a version of their own.
+		l.kept = true
+	}
+	now := assignment{addresses: addresses(a), last: v, initial: !known}
+	switch {
+	case len(now.addresses) == 0:
+	case old.filled.IsZero():
+		now.filled, now.filledInitial = v, !known
+	default:
+		now.filled, now.filledInitial = old.filled, old.filledInitial
+	}
+	l.endpoints[a.GetClusterName()] = now
+}
+
+func addresses(a *endpoint.ClusterLoadAssignment) map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, locality := range a.GetEndpoints() {
+		for _, e := range locality.GetLbEndpoints() {
+			// A draining endpoint is still held: persistent sessions use it.
+			if ip, ok := address(e.GetEndpoint().GetAddress()); ok {
+				out[ip] = true
+			}
+			for _, more := range e.GetEndpoint().GetAdditionalAddresses() {
+				if ip, ok := address(more.GetAddress()); ok {
+					out[ip] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+func address(a *core.Address) (netip.Addr, bool) {
+	ip, err := netip.ParseAddr(a.GetSocketAddress().GetAddress())
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return ip.Unmap(), true
+}

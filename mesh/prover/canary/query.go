@@ -1,0 +1,186 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package canary
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/weir-io/weir/mesh/prover/push"
+)
+
+// VirtualHost is where routes for a host's port stand: Names are the route
+// configurations that may hold the virtual host, of which one at least must.
+type VirtualHost struct {
+	Configs []string
+	Name    string
+}
+
+// Query is what one wants to know of one service.
+type Query struct {
+	// Generation is the least that all routes of VirtualHosts must carry.
+	Generation   int64
+	VirtualHosts []VirtualHost
+	// Clusters are the Envoy clusters whose endpoints are looked at, and
+	// Absent the addresses that none of them may hold.
+	Clusters []string
+	Absent   []netip.Addr
+	// Subsets are, for each default cluster, the clusters of our subsets of
+	// it. Those that exist have endpoints when it has.
+	Subsets map[string][]string
+}
+
+// Sight is how a canary sees what was asked.
+type Sight string
+
+const (
+	// SightNone means that no answer about it has come on this stream.
+	SightNone Sight = "None"
+	// SightBlind means that istiod answers, and has nothing of that name.
+	SightBlind Sight = "Blind"
+	// SightOld means that older routes, or an address that should be gone, are
+	// served.
+	SightOld Sight = "Old"
+	// SightNew means that only what is wanted is served.
+	SightNew Sight = "New"
+)
+
+// Finding is the answer to one half of a Query.
+type Finding struct {
+	Sight Sight
+	// Push is the push that proxies have to reach; zero unless SightNew.
+	Push push.Version
+	// Initial means that Push is the first that this stream showed. A proxy
+	// that has reached it has what is wanted; one that has not may have it,
+	// or never get a later push.
+	Initial bool
+	// Subject names what is old or not served: a route, a cluster, an address.
+	Subject string
+}
+
+// Answer is the answer to a Query.
+type Answer struct {
+	// Stream counts the streams of the canary; 0 means that none is open.
+	Stream uint64
+	// Rules is about the subsets, Routes about the generation of the routes,
+	// Fence about the addresses.
+	Rules  Finding
+	Routes Finding
+	Fence  Finding
+	// Kept means that this istiod was seen to push endpoints without raising
+	// the version, so that equal versions do not prove equal endpoints.
+	Kept bool
+}
+
+// Ask answers q from what the stream has told.
+func (l *Ledger) Ask(q Query) Answer {
+	return Answer{Rules: l.askRules(q), Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept}
+}
+
+// Received tells whether nonce came on this stream lately.
+func (l *Ledger) Received(nonce string) bool {
+	return nonce != "" && slices.Contains(l.nonces, nonce)
+}
+
+// askRoutes finds the push since which all virtual hosts carry the generation.
+func (l *Ledger) askRoutes(q Query) Finding {
+	out := Finding{Sight: SightNew}
+	if len(q.VirtualHosts) == 0 {
+		return Finding{Sight: SightNone}
+	}
+	for _, want := range q.VirtualHosts {
+		answered, found := false, false
+		for _, config := range want.Configs {
+			hosts, ok := l.routes[config]
+			answered = answered || ok
+			state, ok := hosts[want.Name]
+			if !ok {
+				continue
+			}
+			found = true
+			if state.generation < q.Generation || state.generation == 0 {
+				return Finding{Sight: SightOld, Subject: subject(want.Name, state.foreign)}
+			}
+			out.raise(state.since, state.initial)
+		}
+		switch {
+		case !answered:
+			return Finding{Sight: SightNone, Subject: want.Name}
+		case !found:
+			return Finding{Sight: SightBlind, Subject: want.Name}
+		}
+	}
+	return out
+}
+
+func subject(vhost, foreign string) string {
+	if foreign == "" {
+		return vhost
+	}
+	return vhost + " (route " + foreign + ")"
+}
+
+// askFence finds the newest push of the clusters, if none of them holds any of
+// the addresses. Not the first push without the addresses: see the package
+// prover on how endpoints are read.
+func (l *Ledger) askFence(q Query) Finding {
+	out := Finding{Sight: SightNew}
+	if len(q.Clusters) == 0 {
+		return Finding{Sight: SightNone}
+	}
+	for _, name := range q.Clusters {
+		a, ok := l.endpoints[name]
+		if !ok {
+			return Finding{Sight: SightNone, Subject: name}
+		}
+		for _, ip := range q.Absent {
+			if a.addresses[ip] {
+				return Finding{Sight: SightOld, Subject: ip.String() + " in " + name}
+			}
+		}
+		out.raise(a.last, a.initial)
+	}
+	return out
+}
+
+// askRules finds the push since which all subsets are served. A subset that no
+// rule defines has no endpoints; one of ours selects all that the host has.
+func (l *Ledger) askRules(q Query) Finding {
+	out := Finding{Sight: SightNew}
+	if len(q.Subsets) == 0 {
+		return Finding{Sight: SightNone}
+	}
+	for _, base := range slices.Sorted(maps.Keys(q.Subsets)) {
+		whole, ok := l.endpoints[base]
+		if !ok {
+			return Finding{Sight: SightNone, Subject: base}
+		}
+		if whole.filled.IsZero() {
+			return Finding{Sight: SightBlind, Subject: base}
+		}
+		for _, name := range q.Subsets[base] {
+			a, ok := l.endpoints[name]
+			switch {
+			case !ok:
+				return Finding{Sight: SightNone, Subject: name}
+			case a.filled.IsZero():
+				return Finding{Sight: SightOld, Subject: name}
+			}
+			out.raise(a.filled, a.filledInitial)
+		}
+	}
+	return out
+}
+
+// raise makes v the push to reach where it is later than what is known so far.
+// Of two alike, the one that was pushed while we watched tells more.
+func (f *Finding) raise(v push.Version, initial bool) {
+	switch {
+	case v.Counter > f.Push.Counter:
+		f.Push, f.Initial = v, initial
+	case v.Counter == f.Push.Counter && !initial:
+		f.Initial = false
+	}
+}
