@@ -57,7 +57,10 @@ func (b Blocked) waits(what string) string {
 }
 
 func (b Blocked) headroom() string {
-	s := fmt.Sprintf("draining %s leaves %d replicas where there were %d: less headroom for the next failure", b.Cluster, b.Have, b.Need)
+	s := fmt.Sprintf("should %s be lost after %s has gone, %d replicas would carry what needs %d", b.Subject, b.Cluster, b.Have, b.Need)
+	if b.Subject == "" {
+		s = fmt.Sprintf("draining %s leaves %d replicas where there were %d: less headroom for the next failure", b.Cluster, b.Have, b.Need)
+	}
 	if b.Note {
 		return s
 	}

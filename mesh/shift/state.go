@@ -27,7 +27,7 @@ type State struct {
 	// MinReady is how many ready copies a disruption budget wants, over all clusters;
 	// 0 is none.
 	MinReady int32 `json:"minReady,omitempty"`
-	// Limits bound the size of a step and how long a proof is waited for.
+	// Limits bound the size of a step.
 	Limits Limits `json:"limits"`
 
 	// Rules is the proof that every proxy has the subsets (DestinationRules).
@@ -59,9 +59,6 @@ type Limits struct {
 	MaxStep Permille `json:"maxStep,omitempty"`
 	// FenceStep is the most pods that one Fence adds; 0 is no bound.
 	FenceStep int32 `json:"fenceStep,omitempty"`
-	// ProxyTimeoutPassed is true once the write in flight has waited longer for its
-	// proof than the user allows. It then counts as Timed, and the step says so.
-	ProxyTimeoutPassed bool `json:"proxyTimeoutPassed,omitempty"`
 }
 
 // Place is what a cluster holds of the service at one end of a move.
@@ -120,6 +117,9 @@ type Cluster struct {
 type Proof struct {
 	Level Level `json:"level"`
 	Lease Lease `json:"lease"`
+	// Overdue is true once this write has waited longer than the user allows for its
+	// proof. A Waiting proof then counts as Timed, and the step says so.
+	Overdue bool `json:"overdue,omitempty"`
 	// Missing are the proxies still waited for, as many as the caller cares to name.
 	Missing []Laggard `json:"missing,omitempty"`
 }

@@ -1,0 +1,107 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+// serving is how many pods of cluster i are ready, outside the fence, and seen.
+func (p *plan) serving(i int) int32 {
+	c := &p.Clusters[i]
+	if c.Sight == Blind {
+		return 0
+	}
+	return c.Ready - c.Fenced
+}
+
+// servingAll is how many pods serve in all clusters.
+func (p *plan) servingAll() int64 {
+	var sum int64
+	for i := range p.Clusters {
+		sum += int64(p.serving(i))
+	}
+	return sum
+}
+
+// spare is how many pods could be fenced anywhere with the others still carrying the
+// demand. A step of the fence is a fall of weight by other means.
+func (p *plan) spare() int32 { return int32(min(p.servingAll()-int64(p.Demand), 1<<30)) } //nolint:gosec // Bounded by Validate.
+
+// carries is the largest share that so many pods carry, rounded up to the permille
+// so that shares in the proportion of replicas fit exactly.
+func (p *plan) carries(pods int32) Permille {
+	switch {
+	case pods <= 0:
+		return 0
+	case p.Demand <= pods:
+		return Whole
+	}
+	return Permille((int64(pods)*int64(Whole) + int64(p.Demand) - 1) / int64(p.Demand))
+}
+
+// needs is how many pods a share takes: the fewest that carry it.
+func (p *plan) needs(share Permille) int32 {
+	if share <= 0 || p.Demand == 0 {
+		return min(int32(share), 1)
+	}
+	pods := int64(share) * int64(p.Demand) / int64(Whole)
+	for ; p.carries(int32(pods)) < share; pods++ { //nolint:gosec // Not more than Demand.
+	}
+	return int32(pods) //nolint:gosec // Not more than Demand.
+}
+
+// mayRise is the highest share that cluster i may get now.
+func (p *plan) mayRise(i int) Permille {
+	c := &p.Clusters[i]
+	if c.Entry == Shut || c.Sight == Blind {
+		return 0
+	}
+	return p.carries(p.serving(i))
+}
+
+// mayFall is how much weight the clusters that stay can still take over from those that
+// leave. It counts what spills from a cluster that lost its pods, which a look at each
+// riser alone would miss.
+func (p *plan) mayFall() Permille {
+	var room, taken, rounding int64
+	for i := range p.Clusters {
+		if p.leaving[i] && !p.held[i] {
+			continue
+		}
+		room += int64(p.serving(i))
+		taken += int64(p.Clusters[i].Wrote)
+		rounding++
+	}
+	if int64(p.Demand) <= room {
+		return Whole
+	}
+	most := (room*int64(Whole) + rounding*int64(p.Demand) - 1) / int64(p.Demand)
+	if room == 0 {
+		most = 0
+	}
+	return Permille(max(0, min(most-taken, int64(Whole)))) //nolint:gosec // Within 0..1000.
+}
+
+// goingDown reports whether taking pods away from cluster i is safe, and says why not.
+// The pods that go are fenced, so what serves now is what serves after.
+func (p *plan) goingDown(i int, to int32) bool {
+	c := &p.Clusters[i]
+	serving, ready := p.servingAll(), int64(0)
+	for j := range p.Clusters {
+		if p.Clusters[j].Sight == Seen {
+			ready += int64(p.Clusters[j].Ready)
+		}
+	}
+	ready -= int64(min(c.Ready, c.Applied-to))
+	b := Blocked{Cluster: c.Name, Wakes: ReplicasReady}
+	switch {
+	case serving == 0 && c.Ready > 0:
+		b.Code = LastCopy
+	case ready < int64(p.MinReady):
+		b.Code, b.Have, b.Need = DisruptionBudget, int32(ready), p.MinReady //nolint:gosec // Less than MinReady.
+	case serving < int64(p.Demand):
+		b.Code, b.Have, b.Need = NoCapacity, int32(serving), p.Demand //nolint:gosec // Less than Demand.
+	default:
+		return true
+	}
+	p.block(b)
+	return false
+}
