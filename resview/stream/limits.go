@@ -1,0 +1,62 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import "time"
+
+// Bounds on what one member may send. They are far above what a healthy member needs and low enough that a hostile one
+// costs the hub no more than a share it can spare.
+const (
+	maxMessageBytes = 4 << 20 // one message, after decompression
+	maxMemberBytes  = 64 << 20
+	maxServices     = 5000
+	maxRefusalText  = 1024
+
+	maxPods        = 5000 // of one service
+	maxWorkloads   = 500
+	maxPorts       = 250
+	maxAnnotations = 64
+	maxRules       = 256
+	maxRuleBytes   = 64 << 10
+
+	maxIstiods        = 64
+	maxRemoteClusters = 1000
+	maxMissing        = 200
+	maxGateways       = 500
+	maxAddresses      = 16
+	maxNamespaces     = 5000
+	maxFindings       = 500
+	maxCallers        = 50
+
+	maxProxies    = 200 // named for one istiod
+	maxVerdictOut = 50  // named as missing, unweighted or as a reason
+
+	maxName       = 253
+	maxText       = 1024
+	maxAnnotation = 4096
+	maxCount      = 1_000_000
+	maxAgeMillis  = int64(366 * 24 * time.Hour / time.Millisecond)
+)
+
+// What a member may send in a second, and at once after a pause. A member that sends faster is read more slowly, which
+// holds back its own beats and nobody else's.
+const (
+	bytesPerSecond    = 8 << 20
+	bytesBurst        = 64 << 20
+	messagesPerSecond = 2000
+	messagesBurst     = 20_000
+)
+
+// Times that both ends keep. Each end notices a link that was cut without a word within ten seconds: the hub by the
+// transport's own keepalive, the agent by the hub's acknowledgements, since gRPC lets a client ping no oftener than
+// every ten seconds.
+const (
+	ackInterval      = 3 * time.Second // also sent when there is nothing new to acknowledge
+	hubSilence       = 9 * time.Second // the agent hangs up after this much of it
+	keepaliveAfter   = 4 * time.Second
+	keepaliveTimeout = 5 * time.Second
+	helloTimeout     = 10 * time.Second
+	refusalTimeout   = time.Second
+	publishInterval  = 10 * time.Millisecond
+)

@@ -1,0 +1,314 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// member is what the server keeps of one cluster. Messages change it under its lock; readers see only the snapshots it
+// publishes, at most one in publishInterval, so that a burst of facts does not copy the maps each time.
+type member struct {
+	cluster string
+	now     func() time.Time
+	notify  func(map[Change]struct{})
+	current atomic.Pointer[Snapshot]
+
+	mu       sync.Mutex
+	settings Settings
+	session  *session
+	closed   bool
+	targets  []*pb.Target
+	wanted   map[types.NamespacedName]struct{} // what targets name
+
+	state    Snapshot // Its maps are this member's own until they are published.
+	shared   bool     // The maps of state are in a published snapshot too: copy before writing.
+	bytes    int
+	sizes    map[itemKey]int
+	previous map[types.NamespacedName]struct{} // Services of earlier sessions that this one has not sent yet.
+
+	changes     map[Change]struct{}
+	published   time.Time
+	publishSoon *time.Timer
+}
+
+func newMember(cluster string, now func() time.Time, notify func(map[Change]struct{})) *member {
+	m := &member{
+		cluster: cluster,
+		now:     now,
+		notify:  notify,
+		sizes:   map[itemKey]int{},
+		changes: map[Change]struct{}{},
+		state: Snapshot{
+			Cluster:  cluster,
+			Since:    now(),
+			Services: map[types.NamespacedName]Fact[*pb.ServiceFacts]{},
+			Proofs:   map[types.NamespacedName]Fact[*pb.ProofFacts]{},
+		},
+	}
+	m.publishNow()
+	return m
+}
+
+func (m *member) configure(settings Settings) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.settings = settings
+}
+
+// begin makes s the member's session. An older one is told that it was replaced, unless it is of a newer agent.
+func (m *member) begin(s *session, hello *pb.Hello) *refusal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return &refusal{code: codeNotRegistered, reason: notRegistered(m.cluster)}
+	}
+	if why := s.reason(); why != nil {
+		return why // It was given up before its hello came.
+	}
+	if old := m.session; old != nil {
+		if old.incarnation > hello.GetIncarnation() {
+			return &refusal{
+				code:   codeSuperseded,
+				reason: "a newer agent of this cluster is connected: stop one of the two, or give it another cluster's token",
+			}
+		}
+		old.end(&refusal{
+			code:   codeReplaced,
+			reason: "another agent connected under this cluster's name: stop one of the two if both run",
+		})
+	}
+	s.incarnation = hello.GetIncarnation()
+	m.session = s
+	m.own()
+	m.state.Connected, m.state.Since, m.state.Reason = true, m.now(), ""
+	m.state.Hello = hello
+	m.state.InventoryComplete = false
+	m.dropProofs(func(types.NamespacedName) bool { return true })
+	m.previous = make(map[types.NamespacedName]struct{}, len(m.state.Services))
+	for name := range m.state.Services {
+		m.previous[name] = struct{}{}
+	}
+	m.changed(types.NamespacedName{})
+	m.publishNow()
+	return nil
+}
+
+// end records that a session is over. A session that was replaced changes nothing any more.
+func (m *member) end(s *session, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session != s {
+		return
+	}
+	m.session = nil
+	m.state.Connected, m.state.Since, m.state.Reason = false, m.now(), reason
+	m.changed(types.NamespacedName{})
+	m.publishNow()
+}
+
+// refused records why no session came to be, for whoever looks at the member.
+func (m *member) refused(reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session != nil || m.state.Reason == reason {
+		return
+	}
+	m.state.Reason = reason
+	m.changed(types.NamespacedName{})
+	m.publishNow()
+}
+
+// close ends the session for good.
+func (m *member) close(why *refusal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	if m.session != nil {
+		m.session.end(why)
+	}
+	if m.publishSoon != nil {
+		m.publishSoon.Stop()
+	}
+}
+
+func (m *member) setTargets(targets []*pb.Target) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if sameTargets(m.targets, targets) {
+		return
+	}
+	m.targets = targets
+	if m.session != nil {
+		m.session.wakeTargets()
+	}
+	m.wanted = make(map[types.NamespacedName]struct{}, len(targets))
+	for _, t := range targets {
+		m.wanted[refName(t.GetRef())] = struct{}{}
+	}
+	m.own()
+	m.dropProofs(func(name types.NamespacedName) bool { return !m.isTarget(name) })
+	m.publish()
+}
+
+func (m *member) wantedTargets() []*pb.Target {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.targets
+}
+
+// apply takes a message that was checked already. Messages of a session that is not the member's any more are dropped.
+func (m *member) apply(s *session, message *pb.AgentMessage) *refusal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session != s {
+		return nil
+	}
+	now := m.now()
+	if beat := message.GetBeat(); beat != nil {
+		m.state.LastBeat, m.state.APIServerHealthy = now, beat.GetApiServerHealthy()
+		m.publish()
+		return nil
+	}
+	m.own()
+	if why := m.applyFact(message, now); why != nil {
+		return why
+	}
+	m.publish()
+	return nil
+}
+
+func (m *member) applyFact(message *pb.AgentMessage, now time.Time) *refusal {
+	switch body := message.GetBody().(type) {
+	case *pb.AgentMessage_Member:
+		m.state.Member = Fact[*pb.MemberFacts]{Value: body.Member, ReceivedAt: now}
+		m.changed(types.NamespacedName{})
+		return m.account(itemKey{kind: kindMember}, proto.Size(body.Member))
+	case *pb.AgentMessage_Service:
+		name := refName(body.Service.GetRef())
+		if _, known := m.state.Services[name]; !known && len(m.state.Services) >= maxServices {
+			return tooMuch("more than %d services", maxServices)
+		}
+		m.state.Services[name] = Fact[*pb.ServiceFacts]{Value: body.Service, ReceivedAt: now}
+		delete(m.previous, name)
+		m.changed(name)
+		return m.account(itemKey{kindService, name}, proto.Size(body.Service))
+	case *pb.AgentMessage_Gone:
+		m.forgetService(refName(body.Gone.GetRef()))
+	case *pb.AgentMessage_Proof:
+		name := refName(body.Proof.GetRef())
+		if !m.isTarget(name) {
+			return nil // It crossed a new list of targets on the way.
+		}
+		m.state.Proofs[name] = Fact[*pb.ProofFacts]{Value: body.Proof, ReceivedAt: now}
+		m.changed(name)
+		return m.account(itemKey{kindProof, name}, proto.Size(body.Proof))
+	case *pb.AgentMessage_InventoryEnd:
+		for name := range m.previous {
+			m.forgetService(name)
+		}
+		m.previous = nil
+		m.state.InventoryComplete = true
+		m.changed(types.NamespacedName{})
+	}
+	return nil
+}
+
+func (m *member) isTarget(name types.NamespacedName) bool {
+	_, wanted := m.wanted[name]
+	return wanted
+}
+
+func (m *member) forgetService(name types.NamespacedName) {
+	delete(m.previous, name)
+	if _, known := m.state.Services[name]; !known {
+		return
+	}
+	delete(m.state.Services, name)
+	m.release(itemKey{kindService, name})
+	if _, known := m.state.Proofs[name]; known {
+		delete(m.state.Proofs, name)
+		m.release(itemKey{kindProof, name})
+	}
+	m.changed(name)
+}
+
+func (m *member) dropProofs(drop func(types.NamespacedName) bool) {
+	for name := range m.state.Proofs {
+		if drop(name) {
+			delete(m.state.Proofs, name)
+			m.release(itemKey{kindProof, name})
+			m.changed(name)
+		}
+	}
+}
+
+// account keeps the sum of what the member makes the hub remember, and refuses what goes over.
+func (m *member) account(key itemKey, size int) *refusal {
+	m.bytes += size - m.sizes[key]
+	m.sizes[key] = size
+	if m.bytes > maxMemberBytes {
+		return tooMuch("facts of more than %d MiB in all", maxMemberBytes>>20)
+	}
+	return nil
+}
+
+func (m *member) release(key itemKey) {
+	m.bytes -= m.sizes[key]
+	delete(m.sizes, key)
+}
+
+// own makes the maps of state the member's own again.
+func (m *member) own() {
+	if !m.shared {
+		return
+	}
+	m.state.Services, m.state.Proofs = maps.Clone(m.state.Services), maps.Clone(m.state.Proofs)
+	m.shared = false
+}
+
+func (m *member) changed(service types.NamespacedName) {
+	m.changes[Change{Cluster: m.cluster, Service: service}] = struct{}{}
+}
+
+// publish shows the state now, or as soon as the last snapshot is publishInterval old.
+func (m *member) publish() {
+	wait := m.published.Add(publishInterval).Sub(m.now())
+	switch {
+	case wait <= 0:
+		m.publishNow()
+	case m.publishSoon == nil:
+		m.publishSoon = time.AfterFunc(wait, func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if !m.closed {
+				m.publishNow()
+			}
+		})
+	}
+}
+
+func (m *member) publishNow() {
+	if m.publishSoon != nil {
+		m.publishSoon.Stop()
+		m.publishSoon = nil
+	}
+	m.state.Version++
+	snapshot := m.state
+	m.current.Store(&snapshot)
+	m.shared = true
+	m.published = m.now()
+	if len(m.changes) > 0 {
+		m.notify(m.changes)
+		m.changes = map[Change]struct{}{}
+	}
+}

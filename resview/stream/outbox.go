@@ -1,0 +1,155 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// itemKind orders what waits: what concerns the member goes first, then proofs, for which a shift may wait, then facts.
+type itemKind int
+
+const (
+	kindMember itemKind = iota
+	kindProof
+	kindService
+)
+
+// itemKey names one fact.
+type itemKey struct {
+	kind itemKind
+	name types.NamespacedName
+}
+
+// outbox holds the newest value of each fact and knows which of them the hub lacks. It holds state, not events: a hub
+// that reads slowly makes it no longer, only less up to date.
+type outbox struct {
+	mu      sync.Mutex
+	values  map[itemKey]*pb.AgentMessage
+	gone    map[itemKey]*pb.AgentMessage // removed, and the hub may still have it
+	dirty   map[itemKey]struct{}
+	listed  bool // every Service has been set once
+	ended   bool // the hub was told so in this session
+	changed chan struct{}
+}
+
+func newOutbox() *outbox {
+	return &outbox{
+		values:  map[itemKey]*pb.AgentMessage{},
+		gone:    map[itemKey]*pb.AgentMessage{},
+		dirty:   map[itemKey]struct{}{},
+		changed: make(chan struct{}, 1),
+	}
+}
+
+func (o *outbox) put(key itemKey, message *pb.AgentMessage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if old := o.values[key]; old != nil && sameBody(old, message) {
+		return
+	}
+	o.values[key] = message
+	delete(o.gone, key)
+	o.dirty[key] = struct{}{}
+	o.wake()
+}
+
+// remove forgets a fact and lets the hub know by the message.
+func (o *outbox) remove(key itemKey, message *pb.AgentMessage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.values[key]; !known {
+		return
+	}
+	delete(o.values, key)
+	o.gone[key] = message
+	o.dirty[key] = struct{}{}
+	o.wake()
+}
+
+// drop forgets a fact without a word.
+func (o *outbox) drop(key itemKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.values, key)
+	delete(o.dirty, key)
+}
+
+func (o *outbox) list() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.listed = true
+	o.wake()
+}
+
+// restart makes everything wait to be sent, for a session that has just begun. Removals need no word then: the end of
+// the list says them.
+func (o *outbox) restart() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.gone)
+	clear(o.dirty)
+	for key := range o.values {
+		o.dirty[key] = struct{}{}
+	}
+	o.ended = false
+	o.wake()
+}
+
+// next takes up to limit facts that the hub lacks, in order, and the end of the list when it is due: when every Service
+// has been set and none of them waits. A fact that is taken counts as sent; if it is not, restart brings it back.
+func (o *outbox) next(limit int) []*pb.AgentMessage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	keys := make([]itemKey, 0, len(o.dirty))
+	for key := range o.dirty {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, compareKeys)
+	keys = keys[:min(limit, len(keys))]
+	out := make([]*pb.AgentMessage, 0, len(keys)+1)
+	for _, key := range keys {
+		message := o.values[key]
+		if message == nil {
+			message = o.gone[key]
+			delete(o.gone, key)
+		}
+		delete(o.dirty, key)
+		out = append(out, message)
+	}
+	if o.listed && !o.ended && len(o.dirty) == 0 {
+		o.ended = true
+		out = append(out, &pb.AgentMessage{Body: &pb.AgentMessage_InventoryEnd{InventoryEnd: &pb.InventoryEnd{}}})
+	}
+	return out
+}
+
+func (o *outbox) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.dirty)
+}
+
+func (o *outbox) wake() {
+	select {
+	case o.changed <- struct{}{}:
+	default: // Whoever sends will look anyway.
+	}
+}
+
+func compareKeys(a, b itemKey) int {
+	if a.kind != b.kind {
+		return int(a.kind) - int(b.kind)
+	}
+	if a.name.Namespace != b.name.Namespace {
+		return strings.Compare(a.name.Namespace, b.name.Namespace)
+	}
+	return strings.Compare(a.name.Name, b.name.Name)
+}
