@@ -72,8 +72,11 @@ func (c Conflict) String() string {
 // DestinationRules of client namespaces and of the root namespace. Weir's own
 // are passed over. Rules that reach no client of the Service are, too.
 //
-// It looks at the Service, the namespaces and the domain of the input, and at
-// nothing else. The answer is the same for any order of the rules.
+// With steering OnDemand weir writes no route and no subset, so routes of others
+// are let be, and so is a client's own DestinationRule.
+//
+// It looks at the Service, the namespaces, the domain and the steering of the
+// input, and at nothing else. The answer is the same for any order of the rules.
 func Foreign(in Input, rules []Rule) []Conflict {
 	s := newSearch(in.withDefaults(), rules)
 	var found []Conflict

@@ -27,9 +27,10 @@ type Bill struct {
 	Largest []string
 }
 
-// Cost adds up what the rules of these Services cost a proxy that reads them. A
+// Cost adds up what the rules of these Services cost a sidecar that reads them. A
 // Service for which nothing would be rendered costs nothing, and so does one with
-// steering OnDemand: it has no subsets.
+// steering OnDemand: it has no subsets. Gateways are not counted: they read the
+// rules of all Services, whoever the clients are, but there are few of them.
 func Cost(services ...Input) Bill {
 	total := map[string]*Bill{everyone: {Namespace: everyone}}
 	sizes := map[string]map[string]int{everyone: {}}
@@ -39,8 +40,7 @@ func Cost(services ...Input) Bill {
 		if clusters == 0 {
 			continue
 		}
-		for _, to := range in.exportTo() {
-			ns := to.(string)
+		for _, ns := range in.clients() {
 			if total[ns] == nil {
 				total[ns], sizes[ns] = &Bill{Namespace: ns}, map[string]int{}
 			}
@@ -89,6 +89,14 @@ func (in Input) added() (clusters, endpoints int) {
 	return clusters, clusters * seen
 }
 
+// clients are the namespaces with callers, each once.
+func (in Input) clients() []string {
+	if len(in.ClientNamespaces) == 0 || slices.Contains(in.ClientNamespaces, everyone) {
+		return []string{everyone}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(in.ClientNamespaces)))
+}
+
 // seenEndpoints is how many addresses stand for a cluster's endpoints in a proxy:
 // across networks, those of its gateways.
 func (in Input) seenEndpoints(c Cluster) int {
@@ -131,7 +139,7 @@ func (b Budget) Check(bill Bill) []Reason {
 			where = "a proxy in namespace " + bill.Namespace
 		}
 		reasons = append(reasons, Reason{Code: OverBudget, Message: fmt.Sprintf(
-			"the rules would add %d %s to %s, over the budget of %d (largest: %s); name the callers in clients.namespaces of their TrafficPolicy, or set steering OnDemand, or narrow imports with a Sidecar, or raise the budget",
+			"the rules would add %d %s to %s, over the budget of %d (largest: %s); name the callers in clients.namespaces of their TrafficPolicy, or narrow what proxies import with Sidecars and raise the budget",
 			is, what, where, allowed, strings.Join(bill.Largest, ", "))})
 	}
 	over("Envoy clusters", bill.Clusters, b.Clusters)

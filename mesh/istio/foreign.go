@@ -20,14 +20,14 @@ func (s *search) virtualService(r Rule) []Conflict {
 	}
 	var found []Conflict
 	onMesh := slices.Contains(gateways, meshGateway) && s.reaches(r)
-	if onMesh {
+	if onMesh && s.in.Steering == Always {
 		found = s.claimed(r)
 	}
 	if len(found) > 0 || !onMesh {
 		gateways = slices.DeleteFunc(gateways, func(g string) bool { return g == meshGateway })
 	}
+	gateways = slices.Compact(slices.Sorted(slices.Values(gateways)))
 	if host := s.destination(r); host != "" && len(gateways) > 0 && len(list(r.Spec, "hosts")) > 0 {
-		slices.Sort(gateways)
 		c := conflict(UnweightedClient, r, host)
 		c.Gateways = gateways
 		c.Why = fmt.Sprintf("what comes in by gateway %s goes to the service by this rule, not by weir's weights", strings.Join(gateways, ", "))
@@ -157,15 +157,18 @@ func (s *search) destinationRule(r Rule) []Conflict {
 		c = conflict(WouldHide, r, name)
 		c.Why = "it covers the host; a client takes one DestinationRule only, and weir's would go before it"
 		c.Lost = lost + ", for this service"
-	case s.isClient(r.Namespace) && s.seenAtHome(r):
+	case s.in.Steering == Always && s.isClient(r.Namespace) && s.seenAtHome(r):
 		c = conflict(HidesOurs, r, name)
 		c.Why = fmt.Sprintf("clients in namespace %s take it instead of weir's rule, and so know none of weir's subsets", r.Namespace)
 		c.Lost = fmt.Sprintf("calls from namespace %s, each answered 503", r.Namespace)
 	default:
 		return nil
 	}
-	c.WayOut = fmt.Sprintf("delete it or narrow its host so that it leaves out %s; or list other client namespaces in the TrafficPolicy; or take weir.io/global off service %s/%s",
+	c.WayOut = fmt.Sprintf("delete it or narrow its host so that it leaves out %s, or take weir.io/global off service %s/%s",
 		strings.Join(s.hosts, ", "), s.in.Service.Namespace, s.in.Service.Name)
+	if c.Code == HidesOurs {
+		c.WayOut += fmt.Sprintf(", or, if nothing in namespace %s calls the service, leave it out of clients.namespaces in the TrafficPolicy", r.Namespace)
+	}
 	return []Conflict{c}
 }
 

@@ -27,7 +27,7 @@ func (s *search) gatewayRoute(r Rule) []Conflict {
 		switch host := s.refHost(ref); {
 		case host == "":
 			parents = append(parents, parentName(ref, s.in.Domain))
-		case s.isClient(r.Namespace) || r.Namespace == s.in.Service.Namespace:
+		case s.in.Steering == Always && (s.isClient(r.Namespace) || r.Namespace == s.in.Service.Namespace):
 			c := conflict(SameHost, r, host)
 			c.Why = "its parent is the service, so it routes it for the mesh, and Istio takes only one such rule"
 			c.Lost = fmt.Sprintf("its %d rule(s), or weir's weights, for the callers that see it", len(list(r.Spec, "rules")))

@@ -146,10 +146,11 @@ const everyone = "*"
 // to the own namespace, where a canary in the system namespace is blind to it.
 // Gateways are named too, since the receiving side must know the subsets.
 func (in Input) exportTo() []any {
-	if len(in.ClientNamespaces) == 0 || slices.Contains(in.ClientNamespaces, everyone) {
+	ns := in.clients()
+	if ns[0] == everyone {
 		return []any{everyone}
 	}
-	ns := append(slices.Clone(in.ClientNamespaces), in.SystemNamespace)
+	ns = append(ns, in.SystemNamespace)
 	for _, g := range in.Gateways {
 		ns = append(ns, cmp.Or(g.Namespace, in.SystemNamespace))
 	}
