@@ -35,6 +35,9 @@ type Target struct {
 	// no proxy here may hold any more, because all that they stand for is
 	// fenced.
 	Gateways []Address
+	// Served are the addresses of pods that every proxy must hold again,
+	// because their fence was taken away.
+	Served []Address
 	// Selector chooses, in Namespace of this member, the pods whose arrivals
 	// are measured. Empty measures none.
 	Selector map[string]string
@@ -77,16 +80,11 @@ func (k Key) String() string { return k.Namespace + "/" + k.Name }
 // Key returns what identifies t.
 func (t Target) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
-// absent returns the addresses that no proxy of network may hold, in order.
-// A pod's address means that pod on its own network only. A gateway's address
-// is one that other networks dial, so it counts everywhere but at home.
+// absent returns the addresses that no proxy of network may hold, in order. A
+// gateway's address is one that other networks dial, so it counts everywhere
+// but at home.
 func (t Target) absent(network string) []netip.Addr {
-	var out []netip.Addr
-	for _, a := range t.Fenced {
-		if a.Network == "" || network == "" || a.Network == network {
-			out = append(out, a.IP.Unmap())
-		}
-	}
+	out := local(t.Fenced, network)
 	for _, a := range t.Gateways {
 		if a.Network == "" || a.Network != network {
 			out = append(out, a.IP.Unmap())
@@ -94,4 +92,16 @@ func (t Target) absent(network string) []netip.Addr {
 	}
 	slices.SortFunc(out, netip.Addr.Compare)
 	return slices.Compact(out)
+}
+
+// local returns the addresses that mean a pod on network. The same address on
+// another network is another pod, which only its own network's proxies dial.
+func local(all []Address, network string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range all {
+		if a.Network == "" || network == "" || a.Network == network {
+			out = append(out, a.IP.Unmap())
+		}
+	}
+	return out
 }

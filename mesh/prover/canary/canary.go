@@ -98,12 +98,12 @@ func (c *Canary) Ask(q Query) Answer {
 	return answer
 }
 
-// Received tells whether nonce came lately on the open stream, which is then
-// the stream that is returned.
-func (c *Canary) Received(nonce string) (stream uint64, ok bool) {
+// Received tells whether the answer with that UUID came lately on the open
+// stream, which is then the stream that is returned.
+func (c *Canary) Received(id string) (stream uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open || !c.ledger.Received(nonce) {
+	if !c.open || !c.ledger.Received(id) {
 		return 0, false
 	}
 	return c.streams, true

@@ -35,9 +35,10 @@ type Ledger struct {
 	wanted    map[string]bool             // names subscribed to; nil means all
 	routes    map[string]map[string]vhost // by route configuration, by virtual host
 	endpoints map[string]assignment       // by Envoy cluster
-	nonces    []string
+	nonces    []string                    // the UUIDs of what came last
 	last      push.Version
 	kept      bool
+	lastEDS   string // the UUID of the last answer with endpoints
 }
 
 // Retain forgets all but the named route configurations and clusters, and
@@ -101,7 +102,10 @@ func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
 	if len(l.nonces) == remembered {
 		l.nonces = slices.Delete(l.nonces, 0, 1)
 	}
-	l.nonces = append(l.nonces, r.GetNonce())
+	l.nonces = append(l.nonces, nonce.ID)
+	if r.GetTypeUrl() == TypeEndpoints {
+		l.lastEDS = nonce.ID
+	}
 	return nil
 }
 

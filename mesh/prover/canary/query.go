@@ -27,6 +27,8 @@ type Query struct {
 	// Absent the addresses that none of them may hold.
 	Clusters []string
 	Absent   []netip.Addr
+	// Present are the addresses that all of Clusters must hold.
+	Present []netip.Addr
 	// Subsets are, for each default cluster, the clusters of our subsets of
 	// it. Those that exist have endpoints when it has.
 	Subsets map[string][]string
@@ -72,16 +74,18 @@ type Answer struct {
 	// Kept means that this istiod was seen to push endpoints without raising
 	// the version, so that equal versions do not prove equal endpoints.
 	Kept bool
+	// Endpoints is the UUID of the last answer with endpoints.
+	Endpoints string
 }
 
 // Ask answers q from what the stream has told.
 func (l *Ledger) Ask(q Query) Answer {
-	return Answer{Rules: l.askRules(q), Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept}
+	return Answer{Rules: l.askRules(q), Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept, Endpoints: l.lastEDS}
 }
 
-// Received tells whether nonce came on this stream lately.
-func (l *Ledger) Received(nonce string) bool {
-	return nonce != "" && slices.Contains(l.nonces, nonce)
+// Received tells whether the answer with that UUID came on this stream lately.
+func (l *Ledger) Received(id string) bool {
+	return id != "" && slices.Contains(l.nonces, id)
 }
 
 // askRoutes finds the push since which all virtual hosts carry the generation.
@@ -123,7 +127,8 @@ func subject(vhost, foreign string) string {
 }
 
 // askFence finds the newest push of the clusters, if none of them holds any of
-// the addresses. Not the first push without the addresses: see the package
+// the absent addresses and each holds all of the present ones. Not the first
+// push that is so: see the package
 // prover on how endpoints are read.
 func (l *Ledger) askFence(q Query) Finding {
 	out := Finding{Sight: SightNew}
@@ -138,6 +143,11 @@ func (l *Ledger) askFence(q Query) Finding {
 		for _, ip := range q.Absent {
 			if a.addresses[ip] {
 				return Finding{Sight: SightOld, Subject: ip.String() + " in " + name}
+			}
+		}
+		for _, ip := range q.Present {
+			if !a.addresses[ip] {
+				return Finding{Sight: SightOld, Subject: ip.String() + " not in " + name}
 			}
 		}
 		out.raise(a.last, a.initial)

@@ -1,0 +1,109 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prover
+
+import (
+	"time"
+
+	"github.com/weir-io/weir/mesh/prover/canary"
+	"github.com/weir-io/weir/mesh/prover/census"
+	"github.com/weir-io/weir/mesh/prover/concern"
+	"github.com/weir-io/weir/mesh/prover/syncz"
+)
+
+// Observation is all that Evaluate looks at: one target, and what was read at
+// one time. It holds no handle to anything.
+type Observation struct {
+	Now    time.Time
+	Target Target
+	// Asked is when the questions of Target were first asked.
+	Asked Asked
+	// Namespace is Istio's system namespace, where canaries live.
+	Namespace string
+	// Replicas are all istiod pods of the member.
+	Replicas []Replica
+	// Pods are all pods of the member with a proxy. CensusKnown is false when
+	// they could not be listed.
+	Pods        []census.Pod
+	CensusKnown bool
+	// Settled is when every replica was first seen to serve what Target wants;
+	// zero while one does not.
+	Settled time.Time
+	// Reach tells for each connected proxy how it can reach the target's
+	// hosts. A proxy that is not in it has not been looked at.
+	Reach map[string]concern.Reach
+}
+
+// Asked is when each question of a target was first asked.
+type Asked struct {
+	Rules, Weights, Fence time.Time
+}
+
+// Replica is one replica of istiod as it was seen.
+type Replica struct {
+	Pod IstiodPod
+	// Canary is what the canary answers for the target. It is asked after
+	// Reading was read.
+	Canary canary.Answer
+	// CanaryRefused means that the replica refuses the canary's identity.
+	CanaryRefused bool
+	// Reading is the newest reading that succeeded.
+	Reading Reading
+	// Fault tells why the newest reading failed; empty when it did not.
+	Fault ReasonCode
+}
+
+// Reading is one answer of /debug/syncz.
+type Reading struct {
+	// Began and Ended are when it was asked for and when it was complete.
+	// Zero means that there is none.
+	Began, Ended time.Time
+	Connections  []syncz.Connection
+	// Stream is the canary's stream whose nonce the reading showed, which
+	// proves that both are of one process; 0 when it showed none.
+	Stream uint64
+	// Canary is the canary's own row for endpoints.
+	Canary syncz.Status
+}
+
+// Rules are the constants of judging.
+type Rules struct {
+	// Hold is how far apart two agreeing reads must be.
+	Hold time.Duration
+	// Lease is how old evidence may be.
+	Lease time.Duration
+	// TimedAfter is how long to wait for what can not be seen.
+	TimedAfter time.Duration
+	// MaxProxies and MaxReasons bound the lists of a verdict.
+	MaxProxies, MaxReasons int
+}
+
+// DefaultRules are the constants that the design states.
+func DefaultRules() Rules {
+	return Rules{
+		Hold:       2 * time.Second,
+		Lease:      10 * time.Second,
+		TimedAfter: 30 * time.Second,
+		MaxProxies: 1000,
+		MaxReasons: 20,
+	}
+}
+
+// Memory is what Evaluate must be handed back at the next call for the same
+// target. The zero Memory is the right one for a new target, and after a loss:
+// it only costs another hold.
+type Memory struct {
+	rules, weights, fence claimMemory
+}
+
+// claimMemory is the memory of one claim.
+type claimMemory struct {
+	question string
+	// agreed is since when each replica and proxy agrees, by a key that holds
+	// the replica and the canary's stream.
+	agreed map[string]time.Time
+	since  time.Time
+	// marks are for istiods that push endpoints under an old version.
+	marks map[string]mark
+}

@@ -1,0 +1,161 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package quiet
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// maxLine bounds one line of statistics.
+const maxLine = 64 << 10
+
+// ErrTooLarge means that a sidecar's statistics are larger than the bound.
+var ErrTooLarge = errors.New("statistics are larger than the bound")
+
+// source is one statistic that counts what arrives or what is in flight.
+type source struct {
+	metric string
+	// label and prefix choose the series that are inbound. What the agent asks
+	// on its own ports, health checks among it, has other names, and checks
+	// that the agent answers for the application never pass the sidecar.
+	label, prefix string
+}
+
+// arrivals are counters of requests and connections that came in for the
+// application. Any of them is enough. They overlap, so they are never added.
+var arrivals = []source{
+	{metric: "envoy_http_downstream_rq_total", label: "http_conn_manager_prefix", prefix: "inbound_"},
+	{metric: "envoy_cluster_upstream_rq_total", label: "cluster_name", prefix: "inbound|"},
+	{metric: "envoy_cluster_upstream_cx_total", label: "cluster_name", prefix: "inbound|"},
+	{metric: "envoy_tcp_downstream_cx_total", label: "tcp_prefix", prefix: "inbound|"},
+	{metric: "istio_requests_total", label: "reporter", prefix: "destination"},
+	{metric: "istio_tcp_connections_opened_total", label: "reporter", prefix: "destination"},
+}
+
+// inFlight are gauges of what the application is working on. A connection that
+// the sidecar keeps open to the application without a request is not work, so
+// connections count only where they are TCP's.
+var inFlight = []source{
+	{metric: "envoy_http_downstream_rq_active", label: "http_conn_manager_prefix", prefix: "inbound_"},
+	{metric: "envoy_cluster_upstream_rq_active", label: "cluster_name", prefix: "inbound|"},
+	{metric: "envoy_tcp_downstream_cx_active", label: "tcp_prefix", prefix: "inbound|"},
+}
+
+// Sample is one scrape of one sidecar.
+type Sample struct {
+	// Arrived holds for each counter that was found its sum over the inbound
+	// series. Empty means that the sidecar does not export any.
+	Arrived map[string]uint64
+	// InFlight is the largest of the gauges found, if InFlightKnown.
+	InFlight      uint64
+	InFlightKnown bool
+}
+
+// Parse reads a sidecar's statistics in the Prometheus text format, of at most
+// most bytes. It keeps only lines of the statistics that count here, since a
+// sidecar may export a hundred thousand.
+func Parse(r io.Reader, most int64) (Sample, error) {
+	kept, err := filter(r, most)
+	if err != nil {
+		return Sample{}, fmt.Errorf("read statistics: %w", err)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(kept)
+	if err != nil {
+		return Sample{}, fmt.Errorf("read statistics: %w", err)
+	}
+	sum := func(src source) (total uint64, found bool) {
+		for _, m := range families[src.metric].GetMetric() {
+			labels := make(map[string]string, len(m.GetLabel()))
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if n, ok := count(m.GetUntyped().GetValue()); ok && src.matches(labels) {
+				total, found = total+n, true
+			}
+		}
+		return total, found
+	}
+	s := Sample{Arrived: map[string]uint64{}}
+	for _, src := range arrivals {
+		if total, ok := sum(src); ok {
+			s.Arrived[src.metric] = total
+		}
+	}
+	for _, src := range inFlight {
+		if total, ok := sum(src); ok {
+			s.InFlightKnown = true
+			s.InFlight = max(s.InFlight, total)
+		}
+	}
+	return s, nil
+}
+
+// count turns a statistic's value into a number of things.
+func count(value float64) (uint64, bool) {
+	if math.IsNaN(value) || value < 0 || value > math.MaxInt64 {
+		return 0, false
+	}
+	return uint64(value), true
+}
+
+func (s source) matches(labels map[string]string) bool {
+	value, ok := labels[s.label]
+	return ok && strings.HasPrefix(value, s.prefix)
+}
+
+// filter returns the lines that belong to a source.
+func filter(r io.Reader, most int64) (*bytes.Buffer, error) {
+	counted := &counter{r: r, left: most}
+	lines := bufio.NewScanner(counted)
+	lines.Buffer(nil, maxLine)
+	var kept bytes.Buffer
+	for lines.Scan() {
+		line := lines.Bytes()
+		name, _, _ := bytes.Cut(line, []byte("{"))
+		if wanted(string(name)) {
+			kept.Write(line)
+			kept.WriteByte('\n')
+		}
+	}
+	return &kept, lines.Err()
+}
+
+func wanted(name string) bool {
+	for _, list := range [][]source{arrivals, inFlight} {
+		for _, s := range list {
+			if s.metric == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// counter fails when more than left is read.
+type counter struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > c.left {
+		p = p[:c.left]
+	}
+	n, err := c.r.Read(p)
+	c.left -= int64(n)
+	return n, err
+}
