@@ -81,6 +81,9 @@ func ValidateCABundle(bundle []byte) error {
 		if block.Type != "CERTIFICATE" {
 			return fmt.Errorf("spec.caBundle: PEM block %d is a %s: leave only CERTIFICATE blocks, and never put a key here", n, block.Type)
 		}
+		if len(block.Headers) > 0 {
+			return fmt.Errorf("spec.caBundle: certificate %d carries PEM headers, with which it would be passed over: remove the lines between BEGIN CERTIFICATE and the base64", n)
+		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return fmt.Errorf("spec.caBundle: certificate %d does not parse; export it again from the member: %w", n, err)
 		}

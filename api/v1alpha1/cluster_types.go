@@ -55,6 +55,8 @@ type ClusterSpec struct {
 	// caBundle holds the certificates, PEM, that the member's API server is verified with; base64 in YAML.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
+	// +kubebuilder:validation:XValidation:rule="string(self).contains('-----BEGIN CERTIFICATE-----')",message="caBundle must be the base64 of certificates in PEM, as in certificate-authority-data of a kubeconfig"
+	// +kubebuilder:validation:XValidation:rule="!string(self).contains('PRIVATE KEY-----')",message="caBundle holds a private key, which everyone who reads Clusters could see: leave only CERTIFICATE blocks, and replace that key"
 	CABundle []byte `json:"caBundle"`
 	// region of the member, for affinity and for people. Empty: unknown.
 	// +kubebuilder:validation:MaxLength=63
