@@ -11,7 +11,7 @@ type ClusterStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready (weir can do its work there), Healthy (its agent is heard in time).
+	// conditions are Ready (weir can do its work there), Healthy (its agent is heard in time).
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16

@@ -30,6 +30,7 @@ type Cluster struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the registration.
+	// +required
 	Spec ClusterSpec `json:"spec"`
 	// status is what the hub knows of the member.
 	// +optional
@@ -51,12 +52,14 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != ''",message="apiEndpoint must be an https URL with a host, such as https://north-1.example.com:6443"
+	// +required
 	APIEndpoint string `json:"apiEndpoint"`
 	// caBundle holds the certificates, PEM, that the member's API server is verified with; base64 in YAML.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
 	// +kubebuilder:validation:XValidation:rule="string(self).contains('-----BEGIN CERTIFICATE-----')",message="caBundle must be the base64 of certificates in PEM, as in certificate-authority-data of a kubeconfig"
 	// +kubebuilder:validation:XValidation:rule="!string(self).contains('PRIVATE KEY-----')",message="caBundle holds a private key, which everyone who reads Clusters could see: leave only CERTIFICATE blocks, and replace that key"
+	// +required
 	CABundle []byte `json:"caBundle"`
 	// region of the member, for affinity and for people. Empty: unknown.
 	// +kubebuilder:validation:MaxLength=63
@@ -127,12 +130,14 @@ type ClusterTaint struct {
 	// key of the taint.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
+	// +required
 	Key string `json:"key"`
 	// value of the taint.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Value string `json:"value,omitempty"`
 	// effect on work that does not tolerate it: NoSchedule, PreferNoSchedule or NoExecute.
+	// +required
 	Effect TaintEffect `json:"effect"`
 }
 
@@ -189,5 +194,6 @@ type SecretReference struct {
 	// name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 }

@@ -25,6 +25,7 @@ type ClusterDrain struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is what the user wants.
+	// +required
 	Spec ClusterDrainSpec `json:"spec"`
 	// status says how far it is and what it waits for.
 	// +optional
@@ -45,6 +46,7 @@ type ClusterDrainSpec struct {
 	// clusterName is the Cluster to take out. Immutable.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	ClusterName string `json:"clusterName"`
 	// desired is OutOfService (default: drain) or InService (undrain; before the drain has finished: abort).
 	// +kubebuilder:default=OutOfService
@@ -115,7 +117,7 @@ type ClusterDrainStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready, TrafficShifted, Drained.
+	// conditions are Ready, TrafficShifted, Drained.
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
@@ -168,9 +170,11 @@ type ClusterDrainStatus struct {
 type DrainedService struct {
 	// namespace of the GlobalService.
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Namespace string `json:"namespace"`
 	// name of the GlobalService.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// step under way, or Done, or Skipped.
 	// +kubebuilder:validation:MaxLength=64

@@ -68,6 +68,7 @@ const (
 type IstiodProof struct {
 	// name of the replica, as cluster/pod.
 	// +kubebuilder:validation:MaxLength=512
+	// +required
 	Name string `json:"name"`
 	// push is the version that carries the plan.
 	// +kubebuilder:validation:MaxLength=256
@@ -87,6 +88,7 @@ type IstiodProof struct {
 type ProxyProof struct {
 	// name of the proxy, as pod.namespace.
 	// +kubebuilder:validation:MaxLength=512
+	// +required
 	Name string `json:"name"`
 	// acked is the version it acknowledged last.
 	// +kubebuilder:validation:MaxLength=256
@@ -97,9 +99,11 @@ type ProxyProof struct {
 // StepRecord is one step that was taken, with the proofs it rested on.
 type StepRecord struct {
 	// goal the step served.
+	// +required
 	Goal GoalKind `json:"goal"`
 	// kind of step.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Kind string `json:"kind"`
 	// cluster it was about.
 	// +kubebuilder:validation:MaxLength=253
@@ -113,6 +117,7 @@ type StepRecord struct {
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 	// startedAt is when the step was written.
+	// +required
 	StartedAt metav1.MicroTime `json:"startedAt"`
 	// weights is the proof of the weights in force when the step was taken.
 	// +optional

@@ -10,7 +10,7 @@ type GlobalServiceStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready, TrafficShifted, Exported.
+	// conditions are Ready, TrafficShifted, Exported.
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
@@ -80,6 +80,7 @@ type ServicePort struct {
 	// port number.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
+	// +required
 	Port int32 `json:"port"`
 	// protocol of the port: TCP (default), UDP or SCTP.
 	// +kubebuilder:default=TCP
@@ -96,14 +97,19 @@ type ServicePort struct {
 type GlobalServiceClusterStatus struct {
 	// name of the Cluster.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// replicas behind the Service there, ready or not.
+	// +required
 	Replicas int32 `json:"replicas"`
 	// ready pods, fenced ones included.
+	// +required
 	Ready int32 `json:"ready"`
 	// fenced is how many pods carry the fence.
+	// +required
 	Fenced int32 `json:"fenced"`
 	// weight in thousandths: wanted by the plan, written to every member, and the interval any proxy may still use.
+	// +required
 	Weight WeightStatus `json:"weight"`
 	// arrivalsMilliPerSecond at the member's pods, in thousandths of a request a second; unset when not measured.
 	// +optional
@@ -128,12 +134,16 @@ type GlobalServiceClusterStatus struct {
 // WeightStatus is one member's weight, in thousandths.
 type WeightStatus struct {
 	// wanted by the plan.
+	// +required
 	Wanted int32 `json:"wanted"`
 	// written to the rules of every member; -1 when the members do not agree yet.
+	// +required
 	Written int32 `json:"written"`
 	// provenLow is the low end of what any proxy may still use.
+	// +required
 	ProvenLow int32 `json:"provenLow"`
 	// provenHigh is the high end of what any proxy may still use.
+	// +required
 	ProvenHigh int32 `json:"provenHigh"`
 }
 
@@ -186,6 +196,7 @@ type ShiftStatus struct {
 type Blocker struct {
 	// code is one of the closed list in package mesh/shift.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Code string `json:"code"`
 	// cluster it is about.
 	// +kubebuilder:validation:MaxLength=253
@@ -208,9 +219,12 @@ type Blocker struct {
 // ProxyCost is what weir's rules add to one proxy.
 type ProxyCost struct {
 	// envoyClusters added.
+	// +required
 	EnvoyClusters int32 `json:"envoyClusters"`
 	// endpoints added.
+	// +required
 	Endpoints int32 `json:"endpoints"`
 	// bytes of memory, estimated from the measured cost of a subset.
+	// +required
 	Bytes int64 `json:"bytes"`
 }

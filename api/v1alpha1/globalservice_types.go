@@ -83,10 +83,12 @@ const (
 type GlobalServiceCluster struct {
 	// name of the Cluster.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// weight is this member's share of the traffic, in thousandths; the weights of all members sum to 1000.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
+	// +required
 	Weight int32 `json:"weight"`
 	// fencedPods is how many of the service's running pods shall carry the fence. 0: none.
 	// +kubebuilder:validation:Minimum=0
@@ -117,6 +119,7 @@ type ShiftRecord struct {
 	Since metav1.Time `json:"since,omitzero"`
 	// demand is what the traffic needs, in ready replicas.
 	// +kubebuilder:validation:Minimum=0
+	// +required
 	Demand int32 `json:"demand"`
 	// before holds what each member had.
 	// +listType=map
@@ -130,13 +133,16 @@ type ShiftRecord struct {
 type ClusterBefore struct {
 	// name of the Cluster.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// replicas that were ready.
 	// +kubebuilder:validation:Minimum=0
+	// +required
 	Replicas int32 `json:"replicas"`
 	// weight it had, in thousandths.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
+	// +required
 	Weight int32 `json:"weight"`
 }
 

@@ -138,6 +138,7 @@ type RegionPreference struct {
 	// from is the region of the caller.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	From string `json:"from"`
 	// to names the regions to try after it, in this order.
 	// +listType=atomic
@@ -145,6 +146,7 @@ type RegionPreference struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
+	// +required
 	To []string `json:"to"`
 }
 
@@ -154,8 +156,10 @@ type RegionPreference struct {
 // +kubebuilder:validation:XValidation:rule="self.belowPercent < self.abovePercent",message="belowPercent must be lower than abovePercent, or traffic would swing: lower belowPercent or raise abovePercent",fieldPath=".belowPercent"
 type OverflowRule struct {
 	// from is the cluster to relieve.
+	// +required
 	From ClusterName `json:"from"`
 	// to is the cluster that takes over.
+	// +required
 	To ClusterName `json:"to"`
 	// metric that is watched in from, as a percentage: CPUUtilization (default), used of requested; or the name of
 	// another metric.

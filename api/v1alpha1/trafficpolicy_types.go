@@ -21,6 +21,7 @@ type TrafficPolicy struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is what the user wants.
+	// +required
 	Spec TrafficPolicySpec `json:"spec"`
 	// status says whether this build serves it.
 	// +optional
@@ -41,7 +42,7 @@ type TrafficPolicyStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready.
+	// conditions are Ready.
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
