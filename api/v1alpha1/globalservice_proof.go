@@ -98,9 +98,9 @@ type ProxyProof struct {
 
 // StepRecord is one step that was taken, with the proofs it rested on.
 type StepRecord struct {
-	// goal the step served.
-	// +required
-	Goal GoalKind `json:"goal"`
+	// goal the step served; empty for a step at rest, such as the first rules of a service.
+	// +optional
+	Goal GoalKind `json:"goal,omitempty"`
 	// kind of step.
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -116,6 +116,9 @@ type StepRecord struct {
 	// generation of the rules after the step.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
+	// fenceGeneration of the fence after the step.
+	// +optional
+	FenceGeneration int64 `json:"fenceGeneration,omitempty"`
 	// startedAt is when the step was written.
 	// +required
 	StartedAt metav1.MicroTime `json:"startedAt"`

@@ -55,7 +55,7 @@ type GlobalServiceSpec struct {
 	// phase says which rules shall stand in the members: None, DestinationRules alone, or Weights too.
 	// +kubebuilder:default=None
 	// +optional
-	Phase RulesPhase `json:"phase,omitempty"`
+	Phase RulesPhase `json:"phase,omitempty"` //nolint:kubeapilinter // It says which rules shall stand, not how far an object is.
 	// clusters holds the plan for each member that exports the service, sorted by name.
 	// +listType=map
 	// +listMapKey=name

@@ -20,9 +20,10 @@ type TrafficPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the user wants.
-	// +required
-	Spec TrafficPolicySpec `json:"spec"`
+	// spec is what the user wants. Empty: the defaults.
+	// +kubebuilder:default={}
+	// +optional
+	Spec TrafficPolicySpec `json:"spec,omitempty"`
 	// status says whether this build serves it.
 	// +optional
 	Status TrafficPolicyStatus `json:"status,omitempty"`
