@@ -117,3 +117,35 @@ func TestATraceRowMustNameWhatExists(t *testing.T) {
 		t.Errorf("without the document: %s", got)
 	}
 }
+
+func TestTheRunbookExplainsEveryReasonToWaitAndNoOther(t *testing.T) {
+	code := file{"mesh/shift/reasons.go", []byte(`package shift
+
+type Code uint8
+
+const (
+	Foreign Code = iota
+	NotQuiet
+)
+
+const other = 3
+`)}
+	tests := map[string]struct {
+		book string
+		want []string
+	}{
+		"all of them": {"| `Foreign` | a |\n| `NotQuiet` | b |\n", nil},
+		"one missing": {"| `Foreign` | a |\n", []string{"docs/operations.md: does not explain NotQuiet"}},
+		"one too many": {
+			"| `Foreign` | a |\n| `NotQuiet` | b |\n| `Gone` | c |\n",
+			[]string{"docs/operations.md:3: explains Gone, which mesh/shift/ does not declare"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := texts(checkCodes([]file{code, {runbook, []byte(test.book)}})); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
