@@ -89,14 +89,6 @@ func (in Input) added() (clusters, endpoints int) {
 	return clusters, clusters * seen
 }
 
-// clients are the namespaces with callers, each once.
-func (in Input) clients() []string {
-	if len(in.ClientNamespaces) == 0 || slices.Contains(in.ClientNamespaces, everyone) {
-		return []string{everyone}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(in.ClientNamespaces)))
-}
-
 // seenEndpoints is how many addresses stand for a cluster's endpoints in a proxy:
 // across networks, those of its gateways.
 func (in Input) seenEndpoints(c Cluster) int {

@@ -72,7 +72,7 @@ func TestCostOfServices(t *testing.T) {
 			services: []istio.Input{
 				priced("all", 2), priced("web", 3, clients("web")), priced("both", 4, clients("web", "batch")),
 			},
-			want: istio.Bill{Namespace: "web", Clusters: 9, Endpoints: 12 + 27 + 48, Bytes: 720_000, Largest: []string{"shop/both", "shop/web", "shop/all"}},
+			want: istio.Bill{Namespace: "shop", Clusters: 9, Endpoints: 12 + 27 + 48, Bytes: 720_000, Largest: []string{"shop/both", "shop/web", "shop/all"}},
 		},
 	}
 	for name, tc := range cases {

@@ -25,6 +25,8 @@ type Input struct {
 	// Generation is the shift's; it stands in the route names. At least 1.
 	Generation int64
 
+	// Steering, Retries and Subsets may be empty, which means Always, Auto and
+	// Preference.
 	Steering Steering
 	Retries  Retries
 	Subsets  SubsetMode
@@ -32,8 +34,8 @@ type Input struct {
 	// of DefaultReflex.
 	Reflex Reflex
 
-	// ClientNamespaces are the namespaces that may call the Service; empty
-	// means all. Rules reach these, the gateways' and the system namespace.
+	// ClientNamespaces are the namespaces that call the Service; empty means all.
+	// Rules reach these, the Service's own, the gateways' and the system one.
 	ClientNamespaces []string
 	// SystemNamespace is istiod's; empty means DefaultSystemNamespace.
 	SystemNamespace string
@@ -100,8 +102,8 @@ type Gateway struct {
 type Steering string
 
 const (
-	// Always keeps subsets and weights at all times. It is the zero value.
-	Always Steering = ""
+	// Always keeps subsets and weights at all times.
+	Always Steering = "Always"
 	// OnDemand keeps one DestinationRule with ejection alone. Traffic follows
 	// the endpoints, and only the fence moves it.
 	OnDemand Steering = "OnDemand"
@@ -112,8 +114,8 @@ type Retries string
 
 const (
 	// Auto retries GET, HEAD and OPTIONS when they look lost, and all else only
-	// where it never reached the application. It is the zero value.
-	Auto Retries = ""
+	// where it never reached the application.
+	Auto Retries = "Auto"
 	// Idempotent retries all requests, gRPC too, as Auto retries a GET. The user
 	// says by it that no request does harm when it runs twice.
 	Idempotent Retries = "Idempotent"
@@ -126,9 +128,8 @@ type SubsetMode string
 
 const (
 	// Preference subsets select all endpoints and prefer their cluster's: when
-	// it is empty or ejected, traffic goes elsewhere with no rule written. It is
-	// the zero value.
-	Preference SubsetMode = ""
+	// it is empty or ejected, traffic goes elsewhere with no rule written.
+	Preference SubsetMode = "Preference"
 	// HardSubset selects the cluster's endpoints alone. It is the fallback where
 	// preference cannot work, and gives TCP ports weights; a cluster that dies
 	// keeps its share of errors until its weight is moved.

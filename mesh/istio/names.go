@@ -19,8 +19,9 @@ const (
 	// FieldManager is the one server-side apply manager that writes rules.
 	FieldManager = "weir-globalservice"
 
-	// LabelManagedBy marks an object as weir's; its value is ManagedBy.
-	LabelManagedBy = "weir.io/managed-by"
+	// LabelManagedBy marks an object as weir's, as on all that weir makes in a
+	// member; its value is ManagedBy.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "weir"
 	// LabelService names the Service a rule belongs to.

@@ -119,6 +119,9 @@ func steerable(ports []Port) []Port {
 
 func (in Input) withDefaults() Input {
 	in.Reflex = in.Reflex.withDefaults()
+	in.Steering = cmp.Or(in.Steering, Always)
+	in.Retries = cmp.Or(in.Retries, Auto)
+	in.Subsets = cmp.Or(in.Subsets, Preference)
 	in.SystemNamespace = cmp.Or(in.SystemNamespace, DefaultSystemNamespace)
 	in.RootNamespace = cmp.Or(in.RootNamespace, in.SystemNamespace)
 	in.Domain = cmp.Or(in.Domain, DefaultDomain)
@@ -141,6 +144,14 @@ func (in Input) hosts() []host {
 
 // everyone in exportTo stands for all namespaces.
 const everyone = "*"
+
+// clients are the namespaces with callers, each once. The Service's own is one.
+func (in Input) clients() []string {
+	if len(in.ClientNamespaces) == 0 || slices.Contains(in.ClientNamespaces, everyone) {
+		return []string{everyone}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(in.ClientNamespaces), in.Service.Namespace))))
+}
 
 // exportTo is who may see the rules. It is never left out: a mesh may default it
 // to the own namespace, where a canary in the system namespace is blind to it.
