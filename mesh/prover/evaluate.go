@@ -167,12 +167,14 @@ func (j *judgement) replicaFault(r Replica, f canary.Finding) (ReasonCode, strin
 		return j.claim.old, f.Subject
 	case r.Fault == ReasonNoAccess:
 		return ReasonNoAccess, ""
-	case r.Fault != "" && old:
-		return r.Fault, ""
 	case r.Canary.Stream == 0 && r.CanaryRefused:
 		return ReasonNoAccess, "its secure port refuses the canary"
+	case r.Fault != "" && r.Fault != ReasonUnbound && old:
+		return r.Fault, ""
 	case r.Canary.Stream == 0:
 		return ReasonNoCanary, ""
+	case r.Fault != "" && old:
+		return r.Fault, ""
 	case old:
 		return ReasonUnreachable, "no reading within the lease"
 	case !bound(r):
