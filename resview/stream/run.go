@@ -89,8 +89,8 @@ func (c *Client) attempt(ctx context.Context) (welcomed bool, err error) {
 		return false, c.cause(ctx, err)
 	}
 	talk := &conversation{client: c, stream: stream, beats: make(chan *pb.Beat, 1)}
-	if err := talk.hello(); err != nil {
-		return false, c.cause(ctx, talk.lastWord(err))
+	if err := talk.hello(); err != nil && !errors.Is(err, io.EOF) { // After EOF receiving tells why.
+		return false, c.cause(ctx, err)
 	}
 	for {
 		message, err := stream.Recv()
@@ -192,15 +192,6 @@ func (t *conversation) hello() error {
 	hello := t.client.config.Hello()
 	hello.Incarnation = t.client.incarnation
 	return t.say(&pb.AgentMessage{Body: &pb.AgentMessage_Hello{Hello: hello}})
-}
-
-// lastWord reads why a stream ended on which sending failed: Send itself says no more than io.EOF.
-func (t *conversation) lastWord(err error) error {
-	if !errors.Is(err, io.EOF) {
-		return err
-	}
-	_, err = t.stream.Recv()
-	return err
 }
 
 // beat makes one beat at once and then one in each interval. Asking the API server may take a while; it must not hold up
