@@ -27,7 +27,7 @@ func (p *plan) leaveDNS(i int) (Step, bool) {
 			return Step{Kind: DNSOut, Goal: c.Goal, Cluster: c.Name}, true
 		}
 	}
-	p.block(Blocked{Code: LastCluster, Cluster: c.Name, Wakes: ReplicasReady})
+	p.block(Blocked{Code: LastCluster, Cluster: c.Name, Wakes: p.capacityWakes()})
 	return Step{}, false
 }
 
@@ -58,10 +58,15 @@ func (p *plan) fence() (Step, bool) {
 	return Step{}, false
 }
 
-// settled reports whether every weight is where it shall be.
+// settled reports whether every weight is where it shall be, and every cluster that
+// stays is back with all it has.
 func (p *plan) settled() bool {
 	for i := range p.Clusters {
-		if p.weighted() && p.Clusters[i].Wrote != p.want[i] {
+		c := &p.Clusters[i]
+		if p.weighted() && c.Wrote != p.want[i] {
+			return false
+		}
+		if !p.leaving[i] && (c.Ready < p.pods[i] || c.Entry == Shut || c.Fenced > p.surplus(i)) {
 			return false
 		}
 	}
@@ -89,7 +94,7 @@ func (p *plan) fenceMore(i int, more int32, entry Entry) (Step, bool) {
 		}
 		if may <= 0 {
 			p.block(Blocked{
-				Code: NoCapacity, Cluster: c.Name, Wakes: ReplicasReady,
+				Code: NoCapacity, Cluster: c.Name, Wakes: p.capacityWakes(),
 				Have: int32(p.servingAll()), Need: p.Demand + 1, //nolint:gosec // Not more than Demand.
 			})
 			return Step{}, false
@@ -178,6 +183,7 @@ func (p *plan) sayWhatIsMissing() {
 			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: ReplicasReady, Have: c.Ready, Need: c.Applied})
 		case p.Replicas == Owned && c.Ready > c.Applied:
 			p.block(Blocked{Code: PodsLeaving, Cluster: c.Name, Wakes: PodsGone, Have: c.Ready, Need: c.Applied})
+		case p.leaving[i] && (c.Entry != Shut || c.Fenced < c.Ready): // Weights or others are waited for.
 		case p.leaving[i] && c.Ready > 0:
 			p.blockCalm(c, true)
 		case p.leaving[i] && c.DNS == Cached:

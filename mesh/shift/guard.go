@@ -91,7 +91,7 @@ func (p *plan) goingDown(i int, to int32) bool {
 		}
 	}
 	ready -= int64(min(c.Ready, c.Applied-to))
-	b := Blocked{Cluster: c.Name, Wakes: ReplicasReady}
+	b := Blocked{Cluster: c.Name, Wakes: p.capacityWakes()}
 	switch {
 	case serving == 0 && c.Ready > 0:
 		b.Code = LastCopy
@@ -103,5 +103,38 @@ func (p *plan) goingDown(i int, to int32) bool {
 		return true
 	}
 	p.block(b)
+	return false
+}
+
+// capacityWakes is the event that brings capacity: pods that are expected become ready,
+// else a cluster can be seen again, else a drain is undone.
+func (p *plan) capacityWakes() Event {
+	wakes := DrainEnded
+	for i := range p.Clusters {
+		c := &p.Clusters[i]
+		expected := max(c.Applied, p.pods[i])
+		if p.leaving[i] && !p.held[i] {
+			expected = c.Ready // Whatever comes up there does not serve.
+		}
+		switch {
+		case c.Sight == Blind:
+			wakes = SightBack
+		case c.Ready < expected:
+			return ReplicasReady
+		}
+	}
+	if wakes == DrainEnded && !p.someHeld() {
+		return ReplicasReady
+	}
+	return wakes
+}
+
+// someHeld reports whether a drain waits for an earlier one.
+func (p *plan) someHeld() bool {
+	for i := range p.held {
+		if p.held[i] {
+			return true
+		}
+	}
 	return false
 }

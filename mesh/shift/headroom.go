@@ -42,25 +42,32 @@ func (p *plan) refuseLast(i int, gone []bool, first int) bool {
 	if p.Demand == 0 && c.Ready == 0 || p.isOut(i) && c.Ready == 0 && c.Applied == 0 {
 		return false
 	}
-	wakes := DrainEnded
-	if first < 0 {
-		wakes = ReplicasReady
+	for j := range p.Clusters {
+		if j != i && !gone[j] && p.serving(j) > 0 {
+			return false
+		}
+	}
+	p.block(Blocked{Code: LastCluster, Cluster: c.Name, Wakes: p.otherWakes(i, gone, first >= 0)})
+	return true
+}
+
+// otherWakes is the event after which a cluster other than i may serve.
+func (p *plan) otherWakes(i int, gone []bool, drained bool) Event {
+	wakes := ReplicasReady
+	if drained {
+		wakes = DrainEnded
 	}
 	for j := range p.Clusters {
-		if j == i || gone[j] {
-			continue
-		}
+		c := &p.Clusters[j]
 		switch {
-		case p.serving(j) > 0:
-			return false
-		case p.Clusters[j].Sight == Blind && wakes != ReplicasReady:
+		case j == i || gone[j]:
+		case c.Sight == Blind:
 			wakes = SightBack
-		case p.Clusters[j].Sight == Seen && max(p.Clusters[j].Applied, p.pods[j]) > 0:
-			wakes = ReplicasReady
+		case c.Ready < max(c.Applied, p.pods[j]):
+			return ReplicasReady
 		}
 	}
-	p.block(Blocked{Code: LastCluster, Cluster: c.Name, Wakes: wakes})
-	return true
+	return wakes
 }
 
 // refuseHalf holds a later drain that, with the earlier ones, would leave less than

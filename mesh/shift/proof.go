@@ -66,7 +66,7 @@ func (p *plan) lapsedOrStale() Subject {
 		case q.Level == Unwritten, s == RulesSubject && p.level(s) != Waiting:
 		case q.Lease == Lapsed:
 			return s
-		case q.Lease == Stale && stale == NoSubject && q.Level != Waiting:
+		case q.Lease == Stale && stale == NoSubject && p.level(s) != Waiting:
 			stale = s
 		}
 	}

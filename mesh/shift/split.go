@@ -196,7 +196,7 @@ func (p *plan) blockRise(up []Permille, serves int) {
 		return
 	}
 	p.block(Blocked{
-		Code: NoCapacity, Cluster: p.Clusters[serves].Name, Wakes: ReplicasReady,
+		Code: NoCapacity, Cluster: p.Clusters[serves].Name, Wakes: p.capacityWakes(),
 		Have: int32(p.servingAll()), Need: p.Demand, //nolint:gosec // Less than Demand.
 	})
 }

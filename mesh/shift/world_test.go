@@ -1,0 +1,381 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import "fmt"
+
+// The world is what the exploration walks through: the whole truth about one service,
+// small enough for a key of 16 bytes. weir sees of it what believed returns; the oracle
+// judges by what truth returns.
+type world struct {
+	cells   [3]cell
+	proxies [2]proxy
+
+	wrote                          uint8 // The split in the rules, as an index.
+	rules, weights, fence          Level // As weir believes.
+	weightsOverdue, fenceOverdue   bool
+	weightsLease, fenceLease       Lease
+	record, foreign, accepted, old bool // old: a change of mind was made.
+	faults                         uint8
+}
+
+// cell is one cluster; its counters saturate at three.
+type cell struct {
+	applied, ready, fenced uint8
+	entry                  Entry
+	dns                    DNS
+	quiet                  Quiet
+	flight                 InFlight
+	sight                  Sight
+	goal                   Goal
+	floor                  bool
+}
+
+// proxy stands for all proxies that behave alike.
+type proxy struct {
+	split          uint8 // What it uses.
+	weights, fence bool  // It has taken the last write.
+	status         status
+}
+
+type status uint8
+
+const (
+	connected status = iota
+	stuck            // Lags, refuses, or is cut off; still sends as before.
+	away             // Ended, or not born yet.
+)
+
+// key packs a world. Proxies are a multiset.
+type key [2]uint64
+
+type packer struct {
+	bits uint64
+	at   uint
+}
+
+func (p *packer) put(v uint8, width uint) {
+	p.bits |= uint64(v) << p.at
+	p.at += width
+}
+
+func (p *packer) flag(b bool) {
+	if b {
+		p.put(1, 1)
+		return
+	}
+	p.put(0, 1)
+}
+
+func (w *world) pack() key {
+	if less(w.proxies[1], w.proxies[0]) {
+		w.proxies[0], w.proxies[1] = w.proxies[1], w.proxies[0]
+	}
+	var a, b packer
+	for _, c := range w.cells {
+		a.put(c.applied, 2)
+		a.put(c.ready, 2)
+		a.put(c.fenced, 2)
+		a.put(uint8(c.entry), 1)
+		a.put(uint8(c.dns), 2)
+		a.put(uint8(c.quiet), 3)
+		a.put(uint8(c.flight), 2)
+		a.put(uint8(c.sight), 1)
+		a.put(uint8(c.goal), 3)
+		a.flag(c.floor)
+	}
+	for _, x := range w.proxies {
+		b.put(x.split, 6)
+		b.flag(x.weights)
+		b.flag(x.fence)
+		b.put(uint8(x.status), 2)
+	}
+	b.put(w.wrote, 6)
+	b.put(uint8(w.rules), 2)
+	b.put(uint8(w.weights), 2)
+	b.put(uint8(w.fence), 2)
+	b.flag(w.weightsOverdue)
+	b.flag(w.fenceOverdue)
+	b.put(uint8(w.weightsLease), 2)
+	b.put(uint8(w.fenceLease), 2)
+	b.flag(w.record)
+	b.flag(w.foreign)
+	b.flag(w.accepted)
+	b.flag(w.old)
+	b.put(w.faults, 3)
+	return key{a.bits, b.bits}
+}
+
+func less(a, b proxy) bool {
+	rank := func(x proxy) int {
+		r := int(x.split)<<4 | int(x.status)<<2
+		if x.weights {
+			r |= 2
+		}
+		if x.fence {
+			r |= 1
+		}
+		return r
+	}
+	return rank(a) < rank(b)
+}
+
+type unpacker uint64
+
+func (u *unpacker) get(width uint) uint8 {
+	v := uint8(uint64(*u) & (1<<width - 1))
+	*u >>= width
+	return v
+}
+
+func (u *unpacker) flag() bool { return u.get(1) == 1 }
+
+func (k key) unpack() world {
+	var w world
+	a, b := unpacker(k[0]), unpacker(k[1])
+	for i := range w.cells {
+		w.cells[i] = cell{
+			applied: a.get(2), ready: a.get(2), fenced: a.get(2), entry: Entry(a.get(1)), dns: DNS(a.get(2)),
+			quiet: Quiet(a.get(3)), flight: InFlight(a.get(2)), sight: Sight(a.get(1)), goal: Goal(a.get(3)), floor: a.flag(),
+		}
+	}
+	for i := range w.proxies {
+		w.proxies[i] = proxy{split: b.get(6), weights: b.flag(), fence: b.flag(), status: status(b.get(2))}
+	}
+	w.wrote = b.get(6)
+	w.rules, w.weights, w.fence = Level(b.get(2)), Level(b.get(2)), Level(b.get(2))
+	w.weightsOverdue, w.fenceOverdue = b.flag(), b.flag()
+	w.weightsLease, w.fenceLease = Lease(b.get(2)), Lease(b.get(2))
+	w.record, w.foreign, w.accepted, w.old = b.flag(), b.flag(), b.flag(), b.flag()
+	w.faults = b.get(3)
+	return w
+}
+
+// suite is one bounded space: where it starts, what may go wrong, and how often.
+type suite struct {
+	name     string
+	replicas Ownership
+	steering Steering
+	headroom Headroom
+	dns      bool // The service has names that tell clusters apart.
+	before   []int32
+	grown    []int32 // Targets of the clusters that stay, while another leaves.
+	goals    []Goal
+	demand   int32
+	budget   int32
+	maxStep  Permille
+	step     int32 // FenceStep.
+	client   bool  // There is a client whose routes are not ours.
+	limits   bool  // Limits for quiet and work may pass.
+	faults   uint8 // How many.
+	kinds    fault // Which.
+	users    bool  // The user may abort, and undrain after the end.
+	minds    bool  // The user may change a mind once more.
+
+	splits [][3]Permille
+	index  map[[3]Permille]uint8
+}
+
+type fault uint16
+
+const (
+	crash fault = 1 << iota
+	lapse
+	stick
+	join
+	empty
+	blind
+	foreign
+	arrival
+	floor
+	lose // One pod.
+)
+
+const base = crash | lapse | stick | join | empty
+
+var cellNames = [3]string{"c1", "c2", "c3"}
+
+// intern numbers splits as they come up.
+func (u *suite) intern(v [3]Permille) uint8 {
+	if u.index == nil {
+		u.index = make(map[[3]Permille]uint8)
+	}
+	i, ok := u.index[v]
+	if !ok {
+		i = uint8(len(u.splits))
+		if i > 63 {
+			panic("more splits than a key holds")
+		}
+		u.index[v] = i
+		u.splits = append(u.splits, v)
+	}
+	return i
+}
+
+// shares divides the traffic over the clusters that stay, in the proportion of before.
+func (u *suite) shares(stays func(i int) bool) [3]Permille {
+	raw := make([]Permille, len(u.before))
+	for i, r := range u.before {
+		if stays(i) {
+			raw[i] = Permille(r)
+		}
+	}
+	var out [3]Permille
+	copy(out[:], apportion(Whole, raw))
+	return out
+}
+
+func (u *suite) start() world {
+	u.splits, u.index = nil, nil
+	first := u.intern(u.shares(func(int) bool { return true }))
+	w := world{record: true, wrote: first, weightsLease: Fresh, fenceLease: Fresh}
+	for i, r := range u.before {
+		d := Unused
+		if u.dns {
+			d = Named
+		}
+		w.cells[i] = cell{applied: uint8(r), ready: uint8(r), sight: Seen, dns: d, goal: u.goals[i]}
+	}
+	for i := range w.proxies {
+		w.proxies[i] = proxy{split: first, weights: true, fence: true}
+	}
+	return w
+}
+
+func (u *suite) leaves(w *world, i int) bool {
+	c := &w.cells[i]
+	moved := !w.record && u.goals[i] == Move && c.applied == 0
+	return c.goal == Drain || (c.goal == Move || moved) && u.grown[i] == 0
+}
+
+// common builds what belief and truth share.
+func (u *suite) common(w *world) State {
+	s := State{
+		Service: "shop/cart", Replicas: u.replicas, Steering: u.steering, Headroom: u.headroom, Record: Closed,
+		Demand: u.demand, MinReady: u.budget, Limits: Limits{MaxStep: u.maxStep, FenceStep: u.step},
+		Clusters: make([]Cluster, len(u.before)),
+	}
+	if w.record {
+		s.Record = Open
+	}
+	if w.foreign {
+		s.Foreign = "alice"
+	}
+	if u.client {
+		s.Unweighted = []string{"gateway"}
+	}
+	leaving := false
+	for i := range u.before {
+		leaving = leaving || u.leaves(w, i)
+	}
+	target := u.shares(func(i int) bool { return !u.leaves(w, i) })
+	if u.replicas == Plain {
+		s.Demand = 0
+		for i := range u.before {
+			if !u.leaves(w, i) {
+				s.Demand += int32(w.cells[i].ready)
+			}
+		}
+	}
+	for i := range s.Clusters {
+		c, k := &s.Clusters[i], &w.cells[i]
+		*c = Cluster{
+			Name: cellNames[i], Goal: k.goal, Turn: int32(i), Accepted: w.accepted,
+			Before:  Place{Replicas: u.before[i], Share: u.splits[0][i]},
+			Target:  Place{Replicas: u.before[i], Share: target[i]},
+			Applied: int32(k.applied), Ready: int32(k.ready), Fenced: int32(k.fenced), Entry: k.entry,
+			DNS: k.dns, Quiet: k.quiet, InFlight: k.flight, Sight: k.sight,
+		}
+		if leaving {
+			c.Target.Replicas = u.grown[i]
+			if u.leaves(w, i) || u.replicas == Plain {
+				c.Target.Replicas = 0
+			}
+		}
+		if k.floor {
+			c.Floor = 1
+		}
+		if w.weights != Unwritten {
+			c.Wrote = u.splits[w.wrote][i]
+		}
+	}
+	return s
+}
+
+// believed is the State that weir's gatherer would give.
+func (u *suite) believed(w *world) State {
+	s := u.common(w)
+	s.Rules = Proof{Level: w.rules, Lease: w.weightsLease, Overdue: w.weightsOverdue}
+	s.Weights = Proof{Level: w.weights, Lease: w.weightsLease, Overdue: w.weightsOverdue}
+	s.Fence = Proof{Level: w.fence, Lease: w.fenceLease, Overdue: w.fenceOverdue}
+	for i, x := range w.proxies {
+		late := Laggard{Cluster: "c1", Name: fmt.Sprintf("p%d", i)}
+		if x.status != away && !x.weights {
+			s.Weights.Missing = append(s.Weights.Missing, late)
+			s.Rules.Missing = s.Weights.Missing
+		}
+		if x.status != away && !x.fence {
+			s.Fence.Missing = append(s.Fence.Missing, late)
+		}
+	}
+	sure := w.weights == Proven
+	for i := range s.Clusters {
+		c := &s.Clusters[i]
+		c.HeldLo, c.HeldHi = c.Wrote, c.Wrote
+		if w.weights == Unwritten {
+			c.HeldLo, c.HeldHi = c.Before.Share, c.Before.Share
+		}
+		if sure {
+			continue
+		}
+		if w.weightsLease == Lapsed {
+			c.HeldLo, c.HeldHi = min(c.HeldLo, c.Before.Share), max(c.HeldHi, c.Before.Share)
+		}
+		for _, x := range w.proxies {
+			if x.status != away {
+				c.HeldLo, c.HeldHi = min(c.HeldLo, u.splits[x.split][i]), max(c.HeldHi, u.splits[x.split][i])
+			}
+		}
+	}
+	return s
+}
+
+// truth is the State that the oracle judges by: what proxies really use. A limit that
+// the user set forgives proxies that are still late, and nothing else.
+func (u *suite) truth(w *world) State {
+	s := u.common(w)
+	level := func(believed Level, overdue bool, has func(x proxy) bool) Level {
+		if believed == Unwritten {
+			return Unwritten
+		}
+		for _, x := range w.proxies {
+			if x.status != away && !has(x) && !overdue {
+				return Waiting
+			}
+		}
+		if overdue {
+			return Timed
+		}
+		return Proven
+	}
+	has := func(x proxy) bool { return x.weights }
+	s.Weights = Proof{Level: level(w.weights, w.weightsOverdue, has), Lease: w.weightsLease}
+	s.Rules = Proof{Level: w.rules, Lease: w.weightsLease}
+	if w.weights == Unwritten {
+		s.Rules.Level = level(w.rules, w.weightsOverdue, has)
+	} else if w.rules == Waiting {
+		s.Rules.Level = Timed
+	}
+	s.Fence = Proof{Level: level(w.fence, w.fenceOverdue, func(x proxy) bool { return x.fence }), Lease: w.fenceLease}
+	for i := range s.Clusters {
+		c := &s.Clusters[i]
+		c.HeldLo, c.HeldHi = c.Wrote, c.Wrote
+		for _, x := range w.proxies {
+			if x.status != away && (x.weights || !w.weightsOverdue) {
+				c.HeldLo, c.HeldHi = min(c.HeldLo, u.splits[x.split][i]), max(c.HeldHi, u.splits[x.split][i])
+			}
+		}
+	}
+	return s
+}
