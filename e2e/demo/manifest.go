@@ -1,0 +1,51 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/weir-io/weir/e2e/load/echo"
+)
+
+//go:embed manifests/*.yaml
+var manifests embed.FS
+
+var templates = template.Must(template.New("").Option("missingkey=error").ParseFS(manifests, "manifests/*.yaml"))
+
+// Names of what the manifests make.
+const (
+	namespace  = "demo"
+	serverName = "echo"
+	clientName = "client"
+	host       = "echo.example.com"
+)
+
+// server fills in the application's manifest.
+type server struct {
+	Cluster   string
+	Replicas  int
+	Ending    echo.Ending
+	LedgerDir string
+}
+
+// client fills in the manifest of a client in the mesh.
+type client struct {
+	Cluster            string
+	Rate               float64
+	Seed               uint64
+	OutDir, ControlDir string
+}
+
+// render gives the text of one manifest.
+func render(name string, data any) (string, error) {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name+".yaml", data); err != nil {
+		return "", fmt.Errorf("manifest %s: %w", name, err)
+	}
+	return b.String(), nil
+}
