@@ -81,7 +81,8 @@ race: ## The pure packages and the resource view under the race detector.
 
 .PHONY: e2e
 e2e: ## End-to-end tests on a fleet of real clusters (root).
-	cd e2e && $(GO) test -timeout 60m -p 1 -count=1 ./...
+# One package at a time, as a machine holds one fleet; -p 1 would compile one at a time as well, so vet goes first.
+	cd e2e && $(GO) vet ./... && $(GO) test -v -timeout 60m -p 1 -count=1 ./...
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME.

@@ -5,7 +5,7 @@
 //
 //   - each Go file starts with the licence header, and is short: over 400 lines is told, over 700 fails;
 //   - each package has a doc.go (a program's main.go may do), and is not named for having no name (util, common, …);
-//   - nothing is left for later, and nothing names the machine it was written on;
+//   - nothing is left for later, no test is skipped, and nothing names the machine it was written on;
 //   - each row of docs/traceability.md names a requirement once, a place that exists and tests that exist;
 //   - docs/operations.md explains every reason to wait that mesh/shift can give, and no other.
 //

@@ -23,6 +23,7 @@ const (
 var (
 	leftover  = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 	machine   = regexp.MustCompile(`(^|[\s"'=:(` + "`" + `])(/ro` + `ot/|/ho` + `me/[a-z]|/Us` + `ers/|/wo` + `rk/(main|shared)\b|/tm` + `p/(weir|cp)\b)`)
+	skipped   = regexp.MustCompile(`\b(t|b|f|tb)\.Skip(f|Now)?\(`)
 	generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 )
 
@@ -61,6 +62,10 @@ func checkGo(f file) []finding {
 	var found []finding
 	if !bytes.HasPrefix(f.body, []byte(header)) {
 		found = append(found, finding{path: f.path, line: 1, text: "starts without the licence header and a blank line"})
+	}
+	if at := skipped.FindIndex(f.body); at != nil && strings.HasSuffix(f.path, "_test.go") {
+		line := 1 + bytes.Count(f.body[:at[0]], []byte("\n"))
+		found = append(found, finding{path: f.path, line: line, text: "skips a test: make it run, or remove it"})
 	}
 	lines, limit := bytes.Count(f.body, []byte("\n")), tooLongFile
 	if strings.HasSuffix(f.path, "_test.go") {

@@ -50,6 +50,10 @@ func TestEachFileRuleFindsItsBreachAndNothingElse(t *testing.T) {
 			file{"Makefile", []byte("x = /ro" + "ot/go\n")},
 			[]string{"Makefile:1: names a path of one machine: /ro" + "ot/"},
 		},
+		"a skipped test": {
+			file{"a/a_test.go", []byte(header + "\tt.Sk" + "ip()\n")},
+			[]string{"a/a_test.go:4: skips a test: make it run, or remove it"},
+		},
 		"a path in a container": {file{"Makefile", []byte("x = /var/lib/weir /home\n")}, nil},
 	}
 	for name, test := range tests {
