@@ -40,6 +40,7 @@ type record struct {
 	Members  int      `json:"members"`
 	Bin      string   `json:"bin"`
 	Istio    string   `json:"istio"`
+	Repo     string   `json:"repo"`
 }
 
 func newFleet(o Options, bin, istio string) *Fleet {
@@ -87,6 +88,9 @@ func Up(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	o.Progress(fmt.Sprintf("control planes and nodes ready after %s", time.Since(begin).Round(time.Second)))
 	if err := f.mesh(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.Load(ctx, App); err != nil {
 		return nil, err
 	}
 	o.Progress(fmt.Sprintf("istiods and gateways ready after %s", time.Since(begin).Round(time.Second)))
@@ -149,7 +153,7 @@ func (f *Fleet) write(store string) error {
 	if err := f.writeAccess(); err != nil {
 		return err
 	}
-	data, err := json.Marshal(record{Topology: f.Topology, Members: len(f.clusters) - 1, Bin: f.bin, Istio: f.istio})
+	data, err := json.Marshal(record{Topology: f.Topology, Members: len(f.clusters) - 1, Bin: f.bin, Istio: f.istio, Repo: f.options.Repo})
 	if err != nil {
 		return err
 	}
@@ -234,7 +238,7 @@ func Attach(runDir string) (*Fleet, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("attach: fleet.json: %w", err)
 	}
-	o.Topology, o.Members = r.Topology, r.Members
+	o.Topology, o.Members, o.Repo = r.Topology, r.Members, r.Repo
 	f := newFleet(o, r.Bin, r.Istio)
 	if f.ca, err = os.ReadFile(f.clusters[0].file("ca.pem")); err != nil {
 		return nil, fmt.Errorf("attach: %w", err)

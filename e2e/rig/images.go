@@ -124,26 +124,6 @@ func sharedLibraries(ctx context.Context, programs ...string) ([]string, error) 
 	return out, nil
 }
 
-// staticImage is one static Go program as an image.
-func (b builder) staticImage(ctx context.Context, module, pkg, name, program, out string) (string, error) {
-	binary := filepath.Join(out, filepath.Base(program))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, pkg)
-	cmd.Dir = filepath.Join(b.o.Repo, module)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, tail(string(text), 20))
-	}
-	archive := binary + ".tar"
-	return archive, image.Image{
-		Name: name, Entrypoint: []string{program}, User: "65532:65532", Env: []string{pathInImage},
-		Files: []image.File{
-			{Path: "/tmp", Folder: true, Mode: 0o1777},
-			{Path: "/etc/passwd", Data: []byte("root:x:0:0::/:/bin/false\nnonroot:x:65532:65532::/:/bin/false\n")},
-			{Path: program, Source: binary},
-		},
-	}.Write(archive)
-}
-
 // store returns a folder that holds a containerd's disk with the rig's images unpacked. It is made once per version; nodes
 // start from copies that share the files' content.
 func (b builder) store(ctx context.Context, key, bin, istio string) (string, error) {
@@ -168,7 +148,10 @@ func (b builder) store(ctx context.Context, key, bin, istio string) (string, err
 	if err := b.unpack(ctx, tmp, bin, []image.Image{pauseImage(bin), pilotImage(bin), proxy}); err != nil {
 		return "", err
 	}
-	return dir, os.Rename(filepath.Join(tmp, "root"), dir)
+	if err := os.Rename(filepath.Join(tmp, "root"), dir); err != nil {
+		return "", fmt.Errorf("keep the image store: %w", err)
+	}
+	return dir, os.RemoveAll(tmp)
 }
 
 // unpack runs a containerd of its own on the folder and has it import the images.

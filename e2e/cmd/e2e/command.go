@@ -22,7 +22,7 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.RunDir, "run-dir", "", "folder of the running fleet (default weir-rig/run in the cache folder)")
 	root.PersistentFlags().StringVar(&o.CacheDir, "cache-dir", "", "folder of what is built once (default weir-rig in the user's cache folder)")
-	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o))
+	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o))
 	return root
 }
 
@@ -81,6 +81,25 @@ func kubeconfigCommand(o *rig.Options) *cobra.Command {
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
+		},
+	}
+}
+
+func loadCommand(o *rig.Options) *cobra.Command {
+	programs := map[string]rig.Program{"app": rig.App, "weir": rig.Weir}
+	return &cobra.Command{
+		Use: "load app|weir", Short: "Build a program and import its image into all nodes", Args: cobra.ExactArgs(1),
+		ValidArgs: []string{"app", "weir"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, ok := programs[args[0]]
+			if !ok {
+				return fmt.Errorf("no program is called %q: want app or weir", args[0])
+			}
+			f, err := rig.Attach(o.RunDir)
+			if err != nil {
+				return err
+			}
+			return f.Load(cmd.Context(), p)
 		},
 	}
 }
