@@ -66,7 +66,7 @@ func run(ctx context.Context, root string, out io.Writer) (int, error) {
 
 // load reads every text file that git tracks or would add. A file that was removed but not yet committed is left out.
 func load(ctx context.Context, root string) ([]file, error) {
-	list := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Stderr = os.Stderr
 	names, err := list.Output()
 	if err != nil {
