@@ -8,14 +8,15 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/resview/pb"
@@ -234,7 +235,9 @@ func service(name string, version string) *pb.ServiceFacts {
 	}
 }
 
-func key(name string) types.NamespacedName { return types.NamespacedName{Namespace: "shop", Name: name} }
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "shop", Name: name}
+}
 
 // versions is what a snapshot says of its services, by name.
 func versions(s *Snapshot) map[string]string {
@@ -319,10 +322,13 @@ func hello(incarnation uint64) *pb.AgentMessage {
 	return &pb.AgentMessage{Sequence: 1, Body: &pb.AgentMessage_Hello{Hello: &pb.Hello{Incarnation: incarnation}}}
 }
 
-// refusal reads on until the hub refuses.
+// refusal reads on until the hub refuses. A message that is too long is refused by gRPC itself, by a status alone.
 func (r *rawAgent) refusal() (*pb.Refusal, error) {
 	for {
 		message, err := r.stream.Recv()
+		if s := status.Convert(err); s.Code() == codes.ResourceExhausted {
+			return &pb.Refusal{Code: codeTooMuch, Reason: s.Message()}, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("session ended without a refusal: %w", err)
 		}
@@ -330,9 +336,4 @@ func (r *rawAgent) refusal() (*pb.Refusal, error) {
 			return refusal, nil
 		}
 	}
-}
-
-func blockOf(text []byte) []byte {
-	block, _ := pem.Decode(text)
-	return block.Bytes
 }

@@ -1,0 +1,88 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stream
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// farEnd is a hub in ten lines: what it believes after the messages that reached it.
+type farEnd struct {
+	services map[string]string
+	previous map[string]string // of earlier sessions, not sent in this one
+	whole    bool
+}
+
+func (f *farEnd) session() {
+	f.previous, f.whole = map[string]string{}, false
+	for k, v := range f.services {
+		f.previous[k] = v
+	}
+}
+
+func (f *farEnd) take(messages []*pb.AgentMessage) {
+	for _, m := range messages {
+		switch body := m.GetBody().(type) {
+		case *pb.AgentMessage_Service:
+			f.services[body.Service.GetRef().GetName()] = body.Service.GetResourceVersion()
+			delete(f.previous, body.Service.GetRef().GetName())
+		case *pb.AgentMessage_Gone:
+			delete(f.services, body.Gone.GetRef().GetName())
+		case *pb.AgentMessage_InventoryEnd:
+			for k := range f.previous {
+				delete(f.services, k)
+			}
+			f.previous, f.whole = nil, true
+		}
+	}
+}
+
+// Whatever is set and removed, however sending and losing of sessions fall in between: in the end the hub has what the
+// agent has.
+func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o, far, want := newOutbox(), &farEnd{services: map[string]string{}}, map[string]string{}
+		message := func(s *pb.ServiceFacts) *pb.AgentMessage {
+			return &pb.AgentMessage{Body: &pb.AgentMessage_Service{Service: s}}
+		}
+		name := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				n, v := name.Draw(t, "name"), fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "version"))
+				want[n] = v
+				o.put(itemKey{kindService, key(n)}, message(service(n, v)))
+			},
+			"remove": func(t *rapid.T) {
+				n := name.Draw(t, "name")
+				delete(want, n)
+				ref := &pb.ServiceRef{Namespace: "shop", Name: n}
+				o.remove(itemKey{kindService, key(n)}, &pb.AgentMessage{Body: &pb.AgentMessage_Gone{Gone: &pb.ServiceGone{Ref: ref}}})
+			},
+			"send":   func(t *rapid.T) { far.take(o.next(rapid.IntRange(1, 3).Draw(t, "limit"))) },
+			"lose":   func(t *rapid.T) { o.next(rapid.IntRange(1, 3).Draw(t, "limit")); o.restart(); far.session() },
+			"listed": func(*rapid.T) { o.list() },
+			"": func(t *rapid.T) {
+				if n := o.waiting(); n > 4 {
+					t.Fatalf("%d messages wait for 4 services", n)
+				}
+			},
+		})
+		o.list()
+		for range 10 {
+			far.take(o.next(batch))
+		}
+		if diff := cmp.Diff(want, far.services); diff != "" || !far.whole {
+			t.Fatalf("hub (whole: %t) differs from agent (-want +got):\n%s", far.whole, diff)
+		}
+		if more := o.next(batch); len(more) != 0 {
+			t.Fatalf("%d messages more when all was sent", len(more))
+		}
+	})
+}
