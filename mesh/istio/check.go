@@ -24,6 +24,7 @@ func check(in Input) []Reason {
 	c.service(in)
 	c.clusters(in)
 	c.settings(in)
+	c.reflex(in.Reflex)
 	return c.reasons
 }
 
@@ -94,7 +95,9 @@ func (c *checker) settings(in Input) {
 			c.invalid("", 0, "client namespace %q is not a DNS label", ns)
 		}
 	}
-	r := in.Reflex.withDefaults()
+}
+
+func (c *checker) reflex(r Reflex) {
 	if r.LocalOriginFailures < 0 || r.GatewayErrors < 0 || r.Attempts < 0 || r.Interval < 0 || r.BaseEjection < 0 {
 		c.invalid("", 0, "a setting of the reflex is below zero")
 	}

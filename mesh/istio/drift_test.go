@@ -5,6 +5,7 @@ package istio_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,8 +46,8 @@ func manager(name string, fields map[string]any) map[string]any {
 
 func owns(names ...string) map[string]any {
 	out := map[string]any{}
-	for i := len(names) - 1; i >= 0; i-- {
-		out = map[string]any{"f:" + names[i]: out}
+	for _, name := range slices.Backward(names) {
+		out = map[string]any{"f:" + name: out}
 	}
 	return out
 }

@@ -21,8 +21,10 @@ import (
 // sets what they are held against, "foreign" lists the objects.
 func TestForeignGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/foreign", func(t *testing.T, path string) {
+		t.Helper()
 		var in istio.Input
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
 			switch d.Cmd {
 			case "service":
 				in = parseInput(t, d.Input)

@@ -159,6 +159,7 @@ func RouteConfigName(p Port, host string) string {
 		return strconv.FormatInt(int64(p.Number), 10)
 	case protocolDetect:
 		return host + ":" + strconv.FormatInt(int64(p.Number), 10)
+	case protocolTLS, protocolTCP, protocolUDP:
 	}
 	return ""
 }

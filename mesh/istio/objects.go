@@ -73,12 +73,15 @@ func (in Input) subset(c Cluster) map[string]any {
 }
 
 // ejectionAlone is a policy that leaves the balancing between endpoints as it
-// was: ejection would else switch on the mesh's locality preference.
+// was: ejection would else switch on the mesh's locality preference. A Service
+// that asks for a distribution of its own keeps that, which only works as long as
+// the rule says nothing of balancing.
 func (in Input) ejectionAlone() map[string]any {
-	return map[string]any{
-		"loadBalancer":     balancer(map[string]any{"enabled": false}),
-		"outlierDetection": in.ejection(false),
+	policy := map[string]any{"outlierDetection": in.ejection(false)}
+	if in.Service.TrafficDistribution == "" {
+		policy["loadBalancer"] = balancer(map[string]any{"enabled": false})
 	}
+	return policy
 }
 
 func (in Input) portEjection(ports []int32) []any {

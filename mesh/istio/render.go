@@ -56,9 +56,9 @@ func Render(in Input) (Rules, []Reason) {
 	if len(rules.WeightedPorts) > 0 {
 		weights, why := writtenWeights(in)
 		reasons = append(reasons, append(why, checkGateways(in)...)...)
+		reasons = append(reasons, replaced(in)...)
 		rules.Weights = weights
 	}
-	reasons = append(reasons, replaced(in)...)
 	if Blocked(reasons) {
 		return Rules{}, sortReasons(reasons)
 	}
@@ -73,8 +73,8 @@ func Render(in Input) (Rules, []Reason) {
 
 // weighs says whether a port gets weights and, where not or not fully, why.
 func (in Input) weighs(p Port) (bool, []Reason) {
-	reason := func(code ReasonCode, format string, args ...any) Reason {
-		return Reason{Code: code, Port: p.Number, Message: fmt.Sprintf("port %d: ", p.Number) + fmt.Sprintf(format, args...)}
+	reason := func(code ReasonCode, why string) Reason {
+		return Reason{Code: code, Port: p.Number, Message: fmt.Sprintf("port %d: %s", p.Number, why)}
 	}
 	if in.Steering == OnDemand {
 		return false, []Reason{reason(FenceOnly, "steering is OnDemand, so traffic follows the endpoints and the fence alone moves it")}
@@ -106,7 +106,7 @@ func replaced(in Input) []Reason {
 		return nil
 	}
 	return []Reason{{Code: Replaced, Message: fmt.Sprintf(
-		"trafficDistribution %q of service %s/%s has no effect while the rules stand: a rule's balancing goes before it",
+		"trafficDistribution %q of service %s/%s has no effect on ports with weights: a rule's balancing goes before it",
 		in.Service.TrafficDistribution, in.Service.Namespace, in.Service.Name)}}
 }
 

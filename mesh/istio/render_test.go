@@ -27,7 +27,9 @@ const rendered = "testdata/rendered"
 func TestRenderGolden(t *testing.T) {
 	written := map[string]bool{}
 	datadriven.Walk(t, "testdata/render", func(t *testing.T, path string) {
+		t.Helper()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
 			var name string
 			d.ScanArgs(t, "name", &name)
 			if written[name] {
