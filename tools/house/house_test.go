@@ -96,6 +96,7 @@ func TestATraceRowMustNameWhatExists(t *testing.T) {
 	}{
 		"a true row":       {"| M12 | traffic first | `mesh/shift` | `mesh/shift` `TestOrder`, `e2e/drain` `TestDrain` |", nil},
 		"a place missing":  {"| M12 | x | `mesh/gone` | `mesh/shift` `TestOrder` |", []string{"M12: mesh/gone does not exist"}},
+		"no such thing":    {"| M26 | x | `mesh/shift` | `mesh/shift` `TestOrder` |", []string{"there is no requirement M26"}},
 		"no place":         {"| M12 | x | everywhere | `mesh/shift` `TestOrder` |", []string{"M12 names no place that keeps it"}},
 		"a test elsewhere": {"| M12 | x | `mesh/shift` | `mesh/shift` `TestDrain` |", []string{`M12: no test TestDrain in "mesh/shift"`, "M12 names no test"}},
 		"no test":          {"| M12 | x | `mesh/shift` | by hand |", []string{"M12 names no test"}},

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +19,17 @@ import (
 const traceFile = "docs/traceability.md"
 
 var (
-	requirement = regexp.MustCompile(`^[A-Z]{1,2}[0-9]+$`)
+	requirement = regexp.MustCompile(`^([A-Z]+)([1-9][0-9]*)$`)
 	quoted      = regexp.MustCompile("`([^`]+)`")
 	testName    = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)[A-Za-z0-9_]*$`)
 	testDecl    = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)[A-Za-z0-9_]*)\(`)
 )
 
-// checkTrace wants every row to name a requirement that no other row names, at least one place that exists, and at
-// least one test that exists under one of the paths of its last column.
+// families are the requirements there are: each letter with its highest number.
+var families = map[string]int{"I": 7, "R": 85, "S": 66, "A": 59, "C": 39, "M": 25, "D": 10, "O": 38}
+
+// checkTrace wants every row to name a requirement that there is and no other row names, at least one place that exists, and at
+// least one test of its last column, where each test stands after the directory that declares it.
 func checkTrace(files []file) []finding {
 	at := slices.IndexFunc(files, func(f file) bool { return f.path == traceFile })
 	if at < 0 {
@@ -104,6 +108,10 @@ func (known treeIndex) check(row traceRow, seen map[string]bool) []string {
 		wrong = append(wrong, fmt.Sprintf("%s has a row already", row.id))
 	}
 	seen[row.id] = true
+	family := requirement.FindStringSubmatch(row.id)
+	if number, err := strconv.Atoi(family[2]); err != nil || number > families[family[1]] {
+		wrong = append(wrong, fmt.Sprintf("there is no requirement %s", row.id))
+	}
 	if len(row.places) == 0 {
 		wrong = append(wrong, fmt.Sprintf("%s names no place that keeps it", row.id))
 	}
