@@ -3,12 +3,12 @@
 
 package shift
 
-// goesBack reports whether the whole service returns to its start: something aborts
-// and nothing leaves.
+// goesBack reports whether the whole service returns to its start: something aborts,
+// and no other goal has changed what the end shall be.
 func (p *plan) goesBack() bool {
 	abort := false
 	for _, c := range p.Clusters {
-		if c.Goal == Drain || c.Goal == Move {
+		if c.Goal != Stay && c.Goal != Abort {
 			return false
 		}
 		abort = abort || c.Goal == Abort

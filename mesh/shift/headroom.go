@@ -65,9 +65,23 @@ func (p *plan) otherWakes(i int, gone []bool, drained bool) Event {
 			wakes = SightBack
 		case c.Ready < max(c.Applied, p.pods[j]):
 			return ReplicasReady
+		case c.Fenced > 0 && !p.leaving[j]:
+			return p.unfenceWakes()
 		}
 	}
 	return wakes
+}
+
+// unfenceWakes is the event that lets weir take the fence off a cluster that is ready to
+// come back.
+func (p *plan) unfenceWakes() Event {
+	switch {
+	case p.Foreign != "":
+		return ForeignGone
+	case p.waitingFor() != NoSubject:
+		return ProofArrived
+	}
+	return LeaseRenewed
 }
 
 // refuseHalf holds a later drain that, with the earlier ones, would leave less than

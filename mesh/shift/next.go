@@ -49,7 +49,7 @@ func newPlan(s State) *plan {
 		switch {
 		case p.Replicas == Plain:
 			p.pods[i] = c.Ready
-		case c.Goal == Abort || c.Goal == Stay && back:
+		case back:
 			p.pods[i] = c.Before.Replicas
 		default:
 			p.pods[i] = c.Target.Replicas

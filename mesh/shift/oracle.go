@@ -234,7 +234,7 @@ func (o *oracle) backwards() bool {
 			continue
 		}
 		end := b.Target
-		if b.Goal == Abort {
+		if b.Goal == Abort && !o.mixed() {
 			end = b.Before
 		}
 		owned := o.b.Replicas == Owned
@@ -254,6 +254,16 @@ func (o *oracle) backwards() bool {
 		}
 	}
 	return true
+}
+
+// mixed reports whether goals besides Abort are asked for, so that the start is no end.
+func (o *oracle) mixed() bool {
+	for i := range o.b.Clusters {
+		if g := o.b.Clusters[i].Goal; g == Drain || g == Undrain || g == Move {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *oracle) ends() bool {

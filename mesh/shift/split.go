@@ -12,7 +12,8 @@ func (p *plan) rules() (Step, bool) {
 }
 
 // shares computes the split at the end of all goals. A held cluster keeps what it has;
-// the others share the rest in the proportion of their wishes.
+// the others share the rest in the proportion of their wishes: those of Before where
+// everything goes back, else, because the old split no longer adds up, of Target.
 func (p *plan) shares() []Permille {
 	n := len(p.Clusters)
 	want, raw := make([]Permille, n), make([]Permille, n)
@@ -24,7 +25,7 @@ func (p *plan) shares() []Permille {
 			want[i] = c.Wrote
 			rest -= c.Wrote
 		case p.leaving[i]:
-		case c.Goal == Abort || c.Goal == Stay && back:
+		case back:
 			raw[i] = c.Before.Share
 		default:
 			raw[i] = c.Target.Share

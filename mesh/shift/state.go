@@ -79,7 +79,9 @@ type Cluster struct {
 	// Accepted is the user's consent to lose headroom by this cluster's goal.
 	Accepted bool `json:"accepted,omitempty"`
 
-	// Before is what stood when the move began; Abort goes back to it.
+	// Before is what stood when the move began; Abort goes back to it, unless another
+	// cluster has a goal that is not Abort: then Before no longer adds up, and Target is
+	// what an aborting cluster goes to as well.
 	Before Place `json:"before"`
 	// Target is what shall stand in the end. A drained cluster's is zero.
 	Target Place `json:"target"`

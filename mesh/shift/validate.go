@@ -85,14 +85,17 @@ func validateCluster(s *State, c *Cluster) error {
 // validateSums checks that every split is whole.
 func validateSums(s *State) error {
 	var before, target, wrote int64
+	stays := false
 	for i := range s.Clusters {
-		before += int64(s.Clusters[i].Before.Share)
-		target += int64(s.Clusters[i].Target.Share)
-		wrote += int64(s.Clusters[i].Wrote)
+		c := &s.Clusters[i]
+		stays = stays || c.Goal != Drain && (c.Goal != Move || s.Replicas == Plain || c.Target.Replicas > 0)
+		before += int64(c.Before.Share)
+		target += int64(c.Target.Share)
+		wrote += int64(c.Wrote)
 	}
 	var errs []error
 	// Where every cluster leaves, nobody is left to be the target of anything.
-	if target != int64(Whole) && target != 0 {
+	if target != int64(Whole) && (target != 0 || stays) {
 		errs = append(errs, fmt.Errorf("target shares sum to %d, want %d", target, Whole))
 	}
 	if s.Record == Open && before != int64(Whole) {

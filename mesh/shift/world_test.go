@@ -222,6 +222,13 @@ func (u *suite) shares(stays func(i int) bool) [3]Permille {
 		}
 	}
 	var out [3]Permille
+	if sum(raw) == 0 { // Those that stay had nothing before.
+		for i := range u.before {
+			if stays(i) {
+				raw[i] = 1
+			}
+		}
+	}
 	copy(out[:], apportion(Whole, raw))
 	return out
 }
@@ -378,4 +385,12 @@ func (u *suite) truth(w *world) State {
 		}
 	}
 	return s
+}
+
+func sum(shares []Permille) Permille {
+	var total Permille
+	for _, x := range shares {
+		total += x
+	}
+	return total
 }

@@ -1,0 +1,95 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+const all = crash | lapse | stick | join | empty | blind | foreign | arrival | floor | lose
+
+// suites are the bounded spaces of every test run. Each is there for something that the
+// others do not reach.
+func suites() []*suite {
+	drain, three := []Goal{Drain, Stay}, []Goal{Drain, Stay, Stay}
+	return []*suite{
+		{
+			name: "two clusters, three faults", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: drain,
+			demand: 3, maxStep: 350, step: 1, faults: 3, kinds: base, users: true,
+		},
+		{
+			name: "two clusters, every fault", replicas: Owned, dns: true, before: []int32{2, 2}, grown: []int32{0, 3}, goals: drain,
+			demand: 3, maxStep: 350, step: 1, faults: 2, kinds: all, users: true, client: true, limits: true,
+		},
+		{
+			name: "two clusters, minds change", replicas: Owned, dns: true, before: []int32{1, 1}, grown: []int32{0, 2}, goals: drain,
+			demand: 2, maxStep: 250, step: 1, faults: 2, kinds: base, users: true, minds: true,
+		},
+		{
+			name: "three clusters, two faults", replicas: Owned, dns: true, before: []int32{1, 1, 1}, grown: []int32{0, 2, 2}, goals: three,
+			demand: 3, maxStep: 200, step: 1, faults: 2, kinds: base, users: true,
+		},
+		{
+			name: "three clusters, fence only", replicas: Owned, steering: OnDemand, dns: true, before: []int32{1, 1, 1}, grown: []int32{0, 2, 2}, goals: three,
+			demand: 3, step: 1, faults: 3, kinds: base, users: true,
+		},
+		{
+			name: "budget", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: drain,
+			demand: 2, budget: 3, maxStep: 500, faults: 2, kinds: lose | lapse, users: true,
+		},
+		{
+			name: "plain pods, three faults", replicas: Plain, dns: true, before: []int32{2, 2}, grown: []int32{0, 0}, goals: drain,
+			maxStep: 300, step: 1, faults: 3, kinds: base, users: true,
+		},
+		{
+			name: "plain pods, consent", replicas: Plain, headroom: Require, dns: true, before: []int32{2, 1, 1}, grown: []int32{0, 0, 0}, goals: three,
+			maxStep: 500, step: 1, faults: 2, kinds: all, users: true,
+		},
+		{
+			name: "plain pods, fence only", replicas: Plain, steering: OnDemand, dns: true, before: []int32{1, 2}, grown: []int32{0, 0}, goals: drain,
+			step: 1, faults: 2, kinds: all, users: true, limits: true,
+		},
+		{
+			name: "two drains", replicas: Owned, before: []int32{1, 1, 2}, grown: []int32{1, 1, 2}, goals: []Goal{Drain, Drain, Stay},
+			demand: 2, faults: 1, kinds: all, users: true,
+		},
+		{
+			name: "two drains, held", replicas: Owned, before: []int32{2, 1, 1}, grown: []int32{2, 1, 2}, goals: []Goal{Drain, Drain, Stay},
+			demand: 2, faults: 1, kinds: base, users: true,
+		},
+		{
+			name: "two drains of plain pods", replicas: Plain, before: []int32{1, 1, 1}, grown: []int32{0, 0, 0}, goals: []Goal{Drain, Drain, Stay},
+			faults: 1, kinds: base, users: true,
+		},
+		{
+			name: "both of two drain", replicas: Owned, before: []int32{1, 2}, grown: []int32{2, 2}, goals: []Goal{Drain, Drain},
+			demand: 2, faults: 1, kinds: base, users: true,
+		},
+		{
+			name: "move", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: []Goal{Move, Stay},
+			demand: 3, maxStep: 350, step: 1, faults: 2, kinds: base, users: true,
+		},
+	}
+}
+
+// sweep is every small start of one drain, with one fault.
+func sweep() []*suite {
+	var out []*suite
+	for _, replicas := range []Ownership{Owned, Plain} {
+		for _, steering := range []Steering{Always, OnDemand} {
+			for n := range 64 {
+				a, b, c := int32(n%4), int32(n/4%4), int32(n/16)
+				if a+b+c == 0 || replicas == Plain && b+c == 0 {
+					continue
+				}
+				u := &suite{
+					name: "sweep", replicas: replicas, steering: steering, dns: n%2 == 1, limits: n%3 == 0, users: true,
+					before: []int32{a, b, c}, grown: []int32{0, 3, c}, goals: []Goal{Drain, Stay, Stay},
+					demand: min(a+b+c, 3+c), maxStep: 400, faults: 1, kinds: base,
+				}
+				if c == 0 {
+					u.before, u.grown, u.goals = u.before[:2], u.grown[:2], u.goals[:2]
+				}
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
