@@ -24,6 +24,11 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// findings of the agent's preflight, 50 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Findings []ClusterFinding `json:"findings,omitempty"`
 	// istio in the member. Unset: none was found.
 	// +optional
 	Istio *IstioStatus `json:"istio,omitempty"`
@@ -77,3 +82,31 @@ type IstioStatus struct {
 	// +optional
 	MissingProxyCount int32 `json:"missingProxyCount,omitempty"`
 }
+
+// ClusterFinding is one thing that the agent found in its member.
+type ClusterFinding struct {
+	// check that found it.
+	// +kubebuilder:validation:MaxLength=63
+	// +required
+	Check string `json:"check"`
+	// severity: Error stops weir, Warning limits what it can promise, Info is for the record.
+	// +required
+	Severity FindingSeverity `json:"severity"`
+	// subject it is about.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Subject string `json:"subject,omitempty"`
+	// message says what is so.
+	// +kubebuilder:validation:MaxLength=1024
+	// +required
+	Message string `json:"message"`
+	// remedy says what to do.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// FindingSeverity says how much a finding matters.
+//
+// +kubebuilder:validation:Enum=Error;Warning;Info
+type FindingSeverity string

@@ -1581,6 +1581,7 @@ type Pod struct {
 	Workload        string                 `protobuf:"bytes,8,opt,name=workload,proto3" json:"workload,omitempty"` // Kind/name of the owner at the top
 	Load            *Load                  `protobuf:"bytes,9,opt,name=load,proto3" json:"load,omitempty"`
 	ResourceVersion string                 `protobuf:"bytes,10,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
+	FenceGeneration int64                  `protobuf:"varint,11,opt,name=fence_generation,json=fenceGeneration,proto3" json:"fence_generation,omitempty"` // of the label weir.io/fence; 0: none
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1683,6 +1684,13 @@ func (x *Pod) GetResourceVersion() string {
 		return x.ResourceVersion
 	}
 	return ""
+}
+
+func (x *Pod) GetFenceGeneration() int64 {
+	if x != nil {
+		return x.FenceGeneration
+	}
+	return 0
 }
 
 type WorkloadFacts struct {
@@ -1939,7 +1947,7 @@ type Target struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Ref             *ServiceRef            `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Hosts           []string               `protobuf:"bytes,2,rep,name=hosts,proto3" json:"hosts,omitempty"`
-	Ports           []int32                `protobuf:"varint,3,rep,packed,name=ports,proto3" json:"ports,omitempty"`
+	Ports           []*Port                `protobuf:"bytes,3,rep,name=ports,proto3" json:"ports,omitempty"`
 	Generation      int64                  `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"` // of the rules; 0: no weights to prove
 	Subsets         []string               `protobuf:"bytes,5,rep,name=subsets,proto3" json:"subsets,omitempty"`
 	FenceGeneration int64                  `protobuf:"varint,6,opt,name=fence_generation,json=fenceGeneration,proto3" json:"fence_generation,omitempty"` // 0: no fence to prove
@@ -1995,7 +2003,7 @@ func (x *Target) GetHosts() []string {
 	return nil
 }
 
-func (x *Target) GetPorts() []int32 {
+func (x *Target) GetPorts() []*Port {
 	if x != nil {
 		return x.Ports
 	}
@@ -2125,6 +2133,7 @@ type ProofFacts struct {
 	Ref           *ServiceRef            `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Weights       *Verdict               `protobuf:"bytes,2,opt,name=weights,proto3" json:"weights,omitempty"`
 	Fence         *Verdict               `protobuf:"bytes,3,opt,name=fence,proto3" json:"fence,omitempty"`
+	Rules         *Verdict               `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"` // every proxy knows the subsets of the generation
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2176,6 +2185,13 @@ func (x *ProofFacts) GetWeights() *Verdict {
 func (x *ProofFacts) GetFence() *Verdict {
 	if x != nil {
 		return x.Fence
+	}
+	return nil
+}
+
+func (x *ProofFacts) GetRules() *Verdict {
+	if x != nil {
+		return x.Rules
 	}
 	return nil
 }
@@ -2610,7 +2626,7 @@ const file_link_proto_rawDesc = "" +
 	"\bprotocol\x18\x03 \x01(\tR\bprotocol\x12!\n" +
 	"\fapp_protocol\x18\x04 \x01(\tR\vappProtocol\x12\x1f\n" +
 	"\vtarget_port\x18\x05 \x01(\x05R\n" +
-	"targetPort\"\x92\x02\n" +
+	"targetPort\"\xbd\x02\n" +
 	"\x03Pod\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x0e\n" +
@@ -2622,7 +2638,8 @@ const file_link_proto_rawDesc = "" +
 	"\bworkload\x18\b \x01(\tR\bworkload\x12&\n" +
 	"\x04load\x18\t \x01(\v2\x12.weir.link.v1.LoadR\x04load\x12)\n" +
 	"\x10resource_version\x18\n" +
-	" \x01(\tR\x0fresourceVersion\"\x99\x01\n" +
+	" \x01(\tR\x0fresourceVersion\x12)\n" +
+	"\x10fence_generation\x18\v \x01(\x03R\x0ffenceGeneration\"\x99\x01\n" +
 	"\rWorkloadFacts\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2640,11 +2657,11 @@ const file_link_proto_rawDesc = "" +
 	"\vServiceGone\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\"9\n" +
 	"\aTargets\x12.\n" +
-	"\atargets\x18\x01 \x03(\v2\x14.weir.link.v1.TargetR\atargets\"\xd9\x02\n" +
+	"\atargets\x18\x01 \x03(\v2\x14.weir.link.v1.TargetR\atargets\"\xed\x02\n" +
 	"\x06Target\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\x12\x14\n" +
-	"\x05hosts\x18\x02 \x03(\tR\x05hosts\x12\x14\n" +
-	"\x05ports\x18\x03 \x03(\x05R\x05ports\x12\x1e\n" +
+	"\x05hosts\x18\x02 \x03(\tR\x05hosts\x12(\n" +
+	"\x05ports\x18\x03 \x03(\v2\x12.weir.link.v1.PortR\x05ports\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x03R\n" +
 	"generation\x12\x18\n" +
@@ -2659,12 +2676,13 @@ const file_link_proto_rawDesc = "" +
 	"\x02ip\x18\x01 \x01(\tR\x02ip\x12\x18\n" +
 	"\anetwork\x18\x02 \x01(\tR\anetwork\x12\x18\n" +
 	"\acluster\x18\x03 \x01(\tR\acluster\x12\x18\n" +
-	"\agateway\x18\x04 \x01(\bR\agateway\"\x96\x01\n" +
+	"\agateway\x18\x04 \x01(\bR\agateway\"\xc3\x01\n" +
 	"\n" +
 	"ProofFacts\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\x12/\n" +
 	"\aweights\x18\x02 \x01(\v2\x15.weir.link.v1.VerdictR\aweights\x12+\n" +
-	"\x05fence\x18\x03 \x01(\v2\x15.weir.link.v1.VerdictR\x05fence\"\xcf\x02\n" +
+	"\x05fence\x18\x03 \x01(\v2\x15.weir.link.v1.VerdictR\x05fence\x12+\n" +
+	"\x05rules\x18\x04 \x01(\v2\x15.weir.link.v1.VerdictR\x05rules\"\xcf\x02\n" +
 	"\aVerdict\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x03R\n" +
@@ -2777,25 +2795,27 @@ var file_link_proto_depIdxs = []int32{
 	16, // 24: weir.link.v1.ServiceGone.ref:type_name -> weir.link.v1.ServiceRef
 	24, // 25: weir.link.v1.Targets.targets:type_name -> weir.link.v1.Target
 	16, // 26: weir.link.v1.Target.ref:type_name -> weir.link.v1.ServiceRef
-	25, // 27: weir.link.v1.Target.fenced:type_name -> weir.link.v1.FencedAddress
-	25, // 28: weir.link.v1.Target.open:type_name -> weir.link.v1.FencedAddress
-	16, // 29: weir.link.v1.ProofFacts.ref:type_name -> weir.link.v1.ServiceRef
-	27, // 30: weir.link.v1.ProofFacts.weights:type_name -> weir.link.v1.Verdict
-	27, // 31: weir.link.v1.ProofFacts.fence:type_name -> weir.link.v1.Verdict
-	29, // 32: weir.link.v1.Verdict.istiods:type_name -> weir.link.v1.IstiodVerdict
-	28, // 33: weir.link.v1.Verdict.reasons:type_name -> weir.link.v1.Missing
-	30, // 34: weir.link.v1.IstiodVerdict.proxies:type_name -> weir.link.v1.ProxyVerdict
-	0,  // 35: weir.link.v1.Registration.Join:input_type -> weir.link.v1.JoinRequest
-	1,  // 36: weir.link.v1.Registration.Renew:input_type -> weir.link.v1.RenewRequest
-	3,  // 37: weir.link.v1.MemberLink.Session:input_type -> weir.link.v1.AgentMessage
-	2,  // 38: weir.link.v1.Registration.Join:output_type -> weir.link.v1.CertificateResponse
-	2,  // 39: weir.link.v1.Registration.Renew:output_type -> weir.link.v1.CertificateResponse
-	4,  // 40: weir.link.v1.MemberLink.Session:output_type -> weir.link.v1.HubMessage
-	38, // [38:41] is the sub-list for method output_type
-	35, // [35:38] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	18, // 27: weir.link.v1.Target.ports:type_name -> weir.link.v1.Port
+	25, // 28: weir.link.v1.Target.fenced:type_name -> weir.link.v1.FencedAddress
+	25, // 29: weir.link.v1.Target.open:type_name -> weir.link.v1.FencedAddress
+	16, // 30: weir.link.v1.ProofFacts.ref:type_name -> weir.link.v1.ServiceRef
+	27, // 31: weir.link.v1.ProofFacts.weights:type_name -> weir.link.v1.Verdict
+	27, // 32: weir.link.v1.ProofFacts.fence:type_name -> weir.link.v1.Verdict
+	27, // 33: weir.link.v1.ProofFacts.rules:type_name -> weir.link.v1.Verdict
+	29, // 34: weir.link.v1.Verdict.istiods:type_name -> weir.link.v1.IstiodVerdict
+	28, // 35: weir.link.v1.Verdict.reasons:type_name -> weir.link.v1.Missing
+	30, // 36: weir.link.v1.IstiodVerdict.proxies:type_name -> weir.link.v1.ProxyVerdict
+	0,  // 37: weir.link.v1.Registration.Join:input_type -> weir.link.v1.JoinRequest
+	1,  // 38: weir.link.v1.Registration.Renew:input_type -> weir.link.v1.RenewRequest
+	3,  // 39: weir.link.v1.MemberLink.Session:input_type -> weir.link.v1.AgentMessage
+	2,  // 40: weir.link.v1.Registration.Join:output_type -> weir.link.v1.CertificateResponse
+	2,  // 41: weir.link.v1.Registration.Renew:output_type -> weir.link.v1.CertificateResponse
+	4,  // 42: weir.link.v1.MemberLink.Session:output_type -> weir.link.v1.HubMessage
+	40, // [40:43] is the sub-list for method output_type
+	37, // [37:40] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_link_proto_init() }

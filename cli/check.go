@@ -1,0 +1,148 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+)
+
+// finding is one line of check.
+type finding struct {
+	Severity string `json:"severity"` // Error, Warning or Info
+	Subject  string `json:"subject"`
+	Message  string `json:"message"`
+}
+
+func newCheck(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Report everything that stands in weir's way, and what its rules cost",
+		Long: `check reports what was found before and since the first write: members that are not heard or cannot be written to, Istio
+versions and cluster IDs, proxies that no istiod knows, rules of others that decide over a global service, clients that only
+the fence moves, policies that are not served, and what weir's rules add to every proxy.
+
+Exit codes: 0 nothing stops weir, 4 something does.`,
+		Args: exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h, err := o.hub()
+			if err != nil {
+				return err
+			}
+			p, err := h.picture(cmd.Context())
+			if err != nil {
+				return err
+			}
+			findings := p.findings()
+			if o.output == "json" {
+				err = printJSON(cmd.OutOrStdout(), map[string]any{"findings": findings})
+			} else {
+				err = printFindings(cmd.OutOrStdout(), findings)
+			}
+			if err != nil {
+				return err
+			}
+			if n := count(findings, "Error"); n > 0 {
+				return &ExitError{ExitFindings, fmt.Errorf("%d findings stop weir", n)}
+			}
+			return nil
+		},
+	}
+}
+
+func (p *picture) findings() []finding {
+	var out []finding
+	add := func(severity, subject, format string, args ...any) {
+		out = append(out, finding{severity, subject, fmt.Sprintf(format, args...)})
+	}
+	if len(p.Clusters) == 0 {
+		add("Error", "hub", "no cluster is registered: kubectl weir join")
+	}
+	for i := range p.Clusters {
+		c := &p.Clusters[i]
+		conditions("cluster "+c.Name, c.Status.Conditions, add)
+		if c.Status.Istio == nil {
+			add("Warning", "cluster "+c.Name, "no istiod was found: its services are not steered")
+			continue
+		}
+		istio := c.Status.Istio
+		add("Info", "cluster "+c.Name, "Istio %s as %q, network %q, %d istiods, %d proxies", istio.Version, istio.ClusterID, istio.Network, len(istio.Istiods), istio.ConnectedProxies)
+		for _, m := range istio.MissingProxies {
+			add("Warning", "cluster "+c.Name, "proxy not connected: %s", m)
+		}
+		for _, f := range c.Status.Findings {
+			add(string(f.Severity), "cluster "+c.Name+", "+f.Subject, "%s %s", f.Message, f.Remedy)
+		}
+	}
+	for i := range p.Policies {
+		t := &p.Policies[i]
+		conditions("traffic policy "+t.Namespace+"/"+t.Name, t.Status.Conditions, add)
+	}
+	p.serviceFindings(add)
+	return out
+}
+
+func (p *picture) serviceFindings(add func(severity, subject, format string, args ...any)) {
+	var clusters, endpoints int32
+	var bytes int64
+	for i := range p.Services {
+		gs := &p.Services[i]
+		subject := "service " + gs.Namespace + "/" + gs.Name
+		conditions(subject, gs.Status.Conditions, add)
+		for _, f := range gs.Status.Foreign {
+			add("Error", subject, "%s", f)
+		}
+		for _, u := range gs.Status.Weights.Unweighted {
+			add("Warning", subject, "moved by the fence alone: %s", u)
+		}
+		if h := gs.Status.SpillHeadroom; h != nil && *h < 0 {
+			add("Warning", subject, "if the largest cluster empties, the others lack %d replicas", -*h)
+		}
+		if c := gs.Status.Cost; c != nil {
+			add("Info", subject, "adds %d Envoy clusters and %d endpoints to each proxy that sees it, about %d KB", c.EnvoyClusters, c.Endpoints, c.Bytes/1000)
+			clusters, endpoints, bytes = clusters+c.EnvoyClusters, endpoints+c.Endpoints, bytes+c.Bytes
+		}
+	}
+	add("Info", "all services", "weir's rules add at most %d Envoy clusters and %d endpoints to a proxy, about %d KB", clusters, endpoints, bytes/1000)
+}
+
+// conditions reports the Ready and Healthy conditions that are not True.
+func conditions(subject string, list []metav1.Condition, add func(severity, subject, format string, args ...any)) {
+	for _, c := range list {
+		if c.Type != v1alpha1.ConditionReady && c.Type != v1alpha1.ConditionHealthy || c.Status == metav1.ConditionTrue {
+			continue
+		}
+		add("Error", subject, "%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+}
+
+func count(findings []finding, severity string) int {
+	n := 0
+	for _, f := range findings {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+func printFindings(out io.Writer, findings []finding) error {
+	var b strings.Builder
+	for _, severity := range []string{"Error", "Warning", "Info"} {
+		for _, f := range findings {
+			if f.Severity == severity {
+				fmt.Fprintf(&b, "%-8s %s: %s\n", f.Severity, f.Subject, f.Message)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "%d errors, %d warnings\n", count(findings, "Error"), count(findings, "Warning"))
+	_, err := io.WriteString(out, b.String())
+	return err
+}

@@ -1,0 +1,209 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+)
+
+// picture is everything that status and check look at.
+type picture struct {
+	Clusters []v1alpha1.Cluster       `json:"clusters"`
+	Services []v1alpha1.GlobalService `json:"services"`
+	Drains   []v1alpha1.ClusterDrain  `json:"drains"`
+	Policies []v1alpha1.TrafficPolicy `json:"-"`
+}
+
+func (h *hub) picture(ctx context.Context) (*picture, error) {
+	var clusters v1alpha1.ClusterList
+	if err := h.List(ctx, &clusters); err != nil {
+		return nil, fmt.Errorf("list clusters (is weir installed on this cluster?): %w", err)
+	}
+	var services v1alpha1.GlobalServiceList
+	if err := h.List(ctx, &services); err != nil {
+		return nil, fmt.Errorf("list global services: %w", err)
+	}
+	var drains v1alpha1.ClusterDrainList
+	if err := h.List(ctx, &drains); err != nil {
+		return nil, fmt.Errorf("list cluster drains: %w", err)
+	}
+	var policies v1alpha1.TrafficPolicyList
+	if err := h.List(ctx, &policies); err != nil {
+		return nil, fmt.Errorf("list traffic policies: %w", err)
+	}
+	return &picture{clusters.Items, services.Items, drains.Items, policies.Items}, nil
+}
+
+func newStatus(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [NAMESPACE/SERVICE]",
+		Short: "Where is my traffic, why, and what is weir waiting for",
+		Long: `status shows on one screen, for each global service: where its traffic is (weight wanted, written, and the interval that
+any proxy may still use; ready and fenced pods; arrivals), why (the drain or policy behind it), and what weir waits for.`,
+		Example: "  kubectl weir status\n  kubectl weir status demo/echo",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := o.hub()
+			if err != nil {
+				return err
+			}
+			p, err := h.picture(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				if err := p.only(args[0]); err != nil {
+					return err
+				}
+			}
+			if o.output == "json" {
+				return printJSON(cmd.OutOrStdout(), p)
+			}
+			return p.print(cmd.OutOrStdout(), time.Now())
+		},
+	}
+}
+
+func (p *picture) only(name string) error {
+	p.Services = slices.DeleteFunc(p.Services, func(s v1alpha1.GlobalService) bool { return s.Namespace+"/"+s.Name != name })
+	if len(p.Services) == 0 {
+		return fmt.Errorf("there is no global service %q: annotate its Service in a member with %s: \"true\", and name it NAMESPACE/SERVICE here", name, v1alpha1.AnnotationGlobal)
+	}
+	return nil
+}
+
+func (p *picture) print(out io.Writer, now time.Time) error {
+	w := tabwriter.NewWriter(out, 2, 2, 2, ' ', 0)
+	row := func(cells ...any) {
+		texts := make([]string, len(cells))
+		for i, c := range cells {
+			texts[i] = fmt.Sprint(c)
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(texts, "\t"))
+	}
+	row("CLUSTER", "READY", "HEALTHY", "ISTIO", "PROXIES", "DRAIN", "SAFE TO POWER OFF")
+	for _, c := range p.Clusters {
+		istio, proxies := "none", "-"
+		if i := c.Status.Istio; i != nil {
+			istio, proxies = i.Version, fmt.Sprint(i.ConnectedProxies)
+			if i.MissingProxyCount > 0 {
+				proxies += fmt.Sprintf(" (%d missing)", i.MissingProxyCount)
+			}
+		}
+		drain, safe := p.drainOf(c.Name)
+		row(c.Name, condition(c.Status.Conditions, v1alpha1.ConditionReady), condition(c.Status.Conditions, v1alpha1.ConditionHealthy), istio, proxies, drain, safe)
+	}
+	for i := range p.Services {
+		gs := &p.Services[i]
+		row()
+		row("SERVICE "+gs.Namespace+"/"+gs.Name, "READY", "WANTED", "WRITTEN", "IN USE", "FENCED", "ARRIVALS/S", "SIGHT")
+		for _, c := range gs.Status.Clusters {
+			row("  "+c.Name, fmt.Sprintf("%d/%d", c.Ready, c.Replicas), percent(c.Weight.Wanted), percent(c.Weight.Written), interval(c.Weight), c.Fenced, arrivals(c), c.Sight)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i := range p.Services {
+		printWhy(out, &p.Services[i], now)
+	}
+	return nil
+}
+
+// printWhy says why traffic is where it is, and what is waited for.
+func printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.Time) {
+	s := gs.Status
+	_, _ = fmt.Fprintf(out, "\n%s/%s\n", gs.Namespace, gs.Name)
+	why := "traffic follows replicas"
+	if r := gs.Spec.Record; r != nil {
+		why = fmt.Sprintf("a move began %s ago", now.Sub(r.Since.Time).Round(time.Second))
+	}
+	_, _ = fmt.Fprintf(out, "  why:     %s; weights %s, fence %s\n", why, proof(s.Weights, now), proof(s.Fence, now))
+	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
+		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
+	}
+	if len(s.Shift.Blocked) == 0 {
+		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
+	}
+	for _, b := range s.Shift.Blocked {
+		_, _ = fmt.Fprintf(out, "  waiting: %s [%s]\n", b.Message, b.Code)
+	}
+	for _, m := range s.Weights.Missing {
+		_, _ = fmt.Fprintf(out, "  missing: %s\n", m)
+	}
+	for _, u := range s.Weights.Unweighted {
+		_, _ = fmt.Fprintf(out, "  moved by the fence alone: %s\n", u)
+	}
+	if s.SpillHeadroom != nil && *s.SpillHeadroom < 0 {
+		_, _ = fmt.Fprintf(out, "  headroom: if the largest cluster empties, the others lack %d replicas\n", -*s.SpillHeadroom)
+	}
+}
+
+func (p *picture) drainOf(cluster string) (drain, safe string) {
+	for _, d := range p.Drains {
+		if d.Spec.ClusterName != cluster {
+			continue
+		}
+		drain, safe = "waiting", "no"
+		if d.Status.Goal != "" {
+			drain = string(d.Status.Goal) + " " + d.Status.Progress
+		}
+		if d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff {
+			safe = "yes"
+		}
+		return drain, safe
+	}
+	return "-", "no"
+}
+
+func condition(list []metav1.Condition, kind string) string {
+	c := meta.FindStatusCondition(list, kind)
+	if c == nil {
+		return "Unknown"
+	}
+	if c.Status == metav1.ConditionTrue {
+		return "True"
+	}
+	return string(c.Status) + " (" + c.Reason + ")"
+}
+
+func percent(permille int32) string {
+	if permille < 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d.%d%%", permille/10, permille%10)
+}
+
+func interval(w v1alpha1.WeightStatus) string {
+	if w.ProvenLow == w.ProvenHigh {
+		return percent(w.ProvenLow)
+	}
+	return percent(w.ProvenLow) + "…" + percent(w.ProvenHigh)
+}
+
+func arrivals(c v1alpha1.GlobalServiceClusterStatus) string {
+	if c.ArrivalsMilliPerSecond == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.ArrivalsMilliPerSecond)/1000)
+}
+
+func proof(p v1alpha1.ProofStatus, now time.Time) string {
+	if p.SeenAt == nil || p.Level == v1alpha1.ProofNone || p.Level == "" {
+		return "not proven"
+	}
+	return fmt.Sprintf("%s %s ago", p.Level, now.Sub(p.SeenAt.Time).Round(time.Second))
+}

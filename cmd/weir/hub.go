@@ -1,0 +1,227 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/cluster"
+	"github.com/weir-io/weir/controllers/drain"
+	"github.com/weir-io/weir/controllers/globalservice"
+	"github.com/weir-io/weir/controllers/identity"
+	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/controllers/policy"
+	"github.com/weir-io/weir/controllers/shift"
+	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// hubOptions are the flags of weir hub.
+type hubOptions struct {
+	namespace      string
+	listen         string
+	advertise      string
+	metrics        string
+	health         string
+	otlpEndpoint   string
+	otlpInsecure   bool
+	istioNamespace string
+	sightLost      time.Duration
+	budgetClusters int32
+	budgetEndpoint int32
+}
+
+func newHubCommand(log func() *slog.Logger) *cobra.Command {
+	var o hubOptions
+	cmd := &cobra.Command{
+		Use:   "hub",
+		Short: "Run the hub: it holds the federation API and moves traffic",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runHub(cmd.Context(), o, log())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.namespace, "namespace", "weir-system", "namespace of the hub's own Secrets: authority, join tokens, members' credentials")
+	f.StringVar(&o.listen, "listen", ":8443", "address on which agents dial in")
+	f.StringVar(&o.advertise, "advertise-address", "", "host:port under which agents reach --listen; kubectl weir join hands it out")
+	f.StringVar(&o.metrics, "metrics-address", ":8080", "address of /metrics; 0 turns it off")
+	f.StringVar(&o.health, "health-address", ":8081", "address of /healthz and /readyz")
+	f.StringVar(&o.otlpEndpoint, "otlp-endpoint", "", "host:port of an OTLP gRPC collector for traces; empty: no traces are sent")
+	f.BoolVar(&o.otlpInsecure, "otlp-insecure", false, "send traces without TLS")
+	f.StringVar(&o.istioNamespace, "istio-namespace", "istio-system", "namespace of istiod in every member")
+	f.DurationVar(&o.sightLost, "sight-lost-after", 30*time.Second, "how long a member may be silent before its facts count as old and nothing rests on them")
+	f.Int32Var(&o.budgetClusters, "budget-clusters", 2000, "how many Envoy clusters weir's rules may add to one proxy")
+	f.Int32Var(&o.budgetEndpoint, "budget-endpoints", 20000, "how many endpoints weir's rules may add to one proxy")
+	return cmd
+}
+
+func (o hubOptions) validate() error {
+	switch {
+	case o.advertise == "":
+		return errors.New("--advertise-address is empty: give the host:port under which agents reach this hub")
+	case o.sightLost < time.Second:
+		return fmt.Errorf("--sight-lost-after %s is too short: a beat takes longer", o.sightLost)
+	case o.budgetClusters < 0 || o.budgetEndpoint < 0:
+		return errors.New("--budget-clusters and --budget-endpoints must not be negative")
+	}
+	if _, _, err := net.SplitHostPort(o.advertise); err != nil {
+		return fmt.Errorf("--advertise-address %q is not host:port: %w", o.advertise, err)
+	}
+	return nil
+}
+
+func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the hub's API server: %w", err)
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make client of the hub's API server: %w", err)
+	}
+	m, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	server, err := newLink(ctx, o, kube, log)
+	if err != nil {
+		return err
+	}
+	provider, err := newTraces(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = provider.Shutdown(stop) // what could not be sent by then is lost with the collector
+	}()
+	if err := addControllers(m, o, server, tracing.New(provider)); err != nil {
+		return err
+	}
+	if err := m.Add(link{server: server, address: o.listen}); err != nil {
+		return fmt.Errorf("add the agents' server: %w", err)
+	}
+	if err := m.Add(sweeper{tokens: &identity.Tokens{Client: kube, Namespace: o.namespace}}); err != nil {
+		return fmt.Errorf("add the sweeper of join tokens: %w", err)
+	}
+	return m.Start(ctx)
+}
+
+func newManager(o hubOptions) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register Kubernetes types: %w", err)
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register weir's types: %w", err)
+	}
+	m, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+		Scheme:                 scheme,
+		Metrics:                metricsserver.Options{BindAddress: o.metrics},
+		HealthProbeBindAddress: o.health,
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
+		}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add readiness check: %w", err)
+	}
+	return m, nil
+}
+
+// newLink opens the authority, makes the agents' server and publishes where it is.
+func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, log *slog.Logger) (*stream.Server, error) {
+	authority, err := stream.OpenAuthority(ctx, &identity.Authority{Client: kube, Namespace: o.namespace}, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("open the hub's authority: %w", err)
+	}
+	system, err := kube.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read namespace %s, whose UID identifies the hub: %w", metav1.NamespaceSystem, err)
+	}
+	server, err := stream.NewServer(stream.ServerConfig{
+		Authority: authority, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
+		HubUID: string(system.UID), Logger: log, Metrics: metrics.Registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return server, identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
+}
+
+func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, error) {
+	options := []sdktrace.TracerProviderOption{
+		sdktrace.WithIDGenerator(tracing.Generator{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithResource(resource.NewSchemaless(serviceName)),
+	}
+	if o.otlpEndpoint != "" {
+		to := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(o.otlpEndpoint)}
+		if o.otlpInsecure {
+			to = append(to, otlptracegrpc.WithInsecure())
+		}
+		exporter, err := otlptracegrpc.New(ctx, to...)
+		if err != nil {
+			return nil, fmt.Errorf("open OTLP exporter to %s: %w", o.otlpEndpoint, err)
+		}
+		options = append(options, sdktrace.WithBatcher(exporter))
+	}
+	return sdktrace.NewTracerProvider(options...), nil
+}
+
+func addControllers(m manager.Manager, o hubOptions, server *stream.Server, tracer *tracing.Tracer) error {
+	door := member.NewDoor(m.GetClient(), o.namespace)
+	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
+		&policy.Reconciler{Client: m.GetClient()},
+		&globalservice.Reconciler{
+			Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-globalservice"), Tracer: tracer, Now: time.Now,
+			Config: globalservice.Config{
+				SystemNamespace: o.istioNamespace, BudgetClusters: o.budgetClusters, BudgetEndpoints: o.budgetEndpoint, SightLost: o.sightLost,
+			},
+		},
+		&shift.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder("weir-shift"), Tracer: tracer, Now: time.Now},
+		&drain.Reconciler{Client: m.GetClient(), Members: server, Recorder: m.GetEventRecorder("weir-drain"), Tracer: tracer, Now: time.Now},
+	} {
+		if err := c.SetupWithManager(m); err != nil {
+			return fmt.Errorf("start controller: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// FieldManager owns a Cluster's status.
+const FieldManager = "weir-cluster"
+
+// lookAgain is how often a Cluster is judged without an event: silence makes none.
+const lookAgain = 5 * time.Second
+
+// Reconciler answers every Cluster.
+type Reconciler struct {
+	Client   client.Client
+	Door     *member.Door
+	Members  *stream.Server
+	Recorder events.EventRecorder
+	Now      func() time.Time
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(m).
+		Named("cluster").
+		For(&v1alpha1.Cluster{}).
+		WatchesRawSource(&changes{r.Members}).
+		Complete(r)
+}
+
+// changes queues the members of which something was heard.
+type changes struct{ members *stream.Server }
+
+// Start watches until the context ends.
+func (c *changes) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	sub := c.members.Subscribe()
+	go func() {
+		defer sub.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-sub.C():
+			}
+			for _, change := range sub.Take() {
+				if change.Service == (types.NamespacedName{}) {
+					queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: change.Cluster}})
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// Reconcile admits the member, or forgets it, and writes what is known.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var c v1alpha1.Cluster
+	err := r.Client.Get(ctx, req.NamespacedName, &c)
+	if apierrors.IsNotFound(err) || err == nil && !c.DeletionTimestamp.IsZero() {
+		r.Members.Forget(req.Name)
+		r.Door.Forget(req.Name)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read cluster %q: %w", req.Name, err)
+	}
+	in := input{cluster: &c, now: r.Now()}
+	if len(c.Spec.Unserved()) == 0 {
+		interval, _ := c.Spec.Heartbeat()
+		if err := r.Members.Admit(c.Name, stream.Settings{BeatInterval: interval}); err != nil {
+			return ctrl.Result{}, fmt.Errorf("cluster %q: admit: %w", c.Name, err)
+		}
+		_, in.door = r.Door.Open(ctx, &c)
+		in.snapshot = r.Members.Snapshot(c.Name)
+	}
+	status := statusOf(in)
+	if err := r.write(ctx, &c, status); err != nil {
+		return ctrl.Result{}, fmt.Errorf("cluster %q: %w", c.Name, client.IgnoreNotFound(err))
+	}
+	return ctrl.Result{RequeueAfter: lookAgain}, nil
+}
+
+func (r *Reconciler) write(ctx context.Context, c *v1alpha1.Cluster, status v1alpha1.ClusterStatus) error {
+	if equality.Semantic.DeepEqual(status, c.Status) {
+		return nil
+	}
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, c, status); err != nil {
+		return err
+	}
+	for _, n := range status.Conditions {
+		old := meta.FindStatusCondition(c.Status.Conditions, n.Type)
+		if old != nil && old.Status == n.Status && old.Reason == n.Reason {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if n.Status != metav1.ConditionTrue {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(c, nil, kind, n.Reason, n.Type, "%s", n.Message)
+	}
+	return nil
+}
+
+func noCredentials(err error) bool { return errors.Is(err, member.ErrNoCredentials) }

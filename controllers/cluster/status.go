@@ -1,0 +1,129 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/resview/liveness"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// beatGrain is how old lastBeat in status may be while beats come in time: not every beat is worth a write.
+const beatGrain = time.Minute
+
+// input is everything one look at a Cluster rests on.
+type input struct {
+	cluster  *v1alpha1.Cluster
+	snapshot *stream.Snapshot // nil: not admitted
+	door     error            // why its API server cannot be written to; nil: it can
+	now      time.Time
+}
+
+// statusOf says what is known of a member. It reads nothing but its input.
+func statusOf(in input) v1alpha1.ClusterStatus {
+	c := in.cluster
+	status := *c.Status.DeepCopy()
+	status.ObservedGeneration = c.Generation
+	interval, suspectAfter := c.Spec.Heartbeat()
+	alive := liveness.Verdict{State: liveness.Unknown}
+	if in.snapshot != nil {
+		alive = liveness.Judge(liveness.Input{
+			Thresholds: liveness.Thresholds{BeatInterval: interval, SuspectAfter: int(suspectAfter)}, LastBeat: in.snapshot.LastBeat, Now: in.now,
+		})
+		known(&status, in, alive)
+	}
+	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: c.Generation,
+		})
+	}
+	healthy(in, alive, set)
+	ready(in, alive, status, set)
+	return status
+}
+
+// known takes over what the member said in this life of the hub.
+func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
+	snap := in.snapshot
+	if h := snap.Hello; h != nil {
+		if status.Agent == nil {
+			status.Agent = &v1alpha1.AgentStatus{}
+		}
+		status.Agent.Version, status.KubernetesVersion = h.GetAgentVersion(), h.GetKubernetesVersion()
+		if snap.Connected {
+			t := hub.Time(snap.Since)
+			status.Agent.ConnectedAt = &t
+		}
+		if last := status.Agent.LastBeat; !snap.LastBeat.IsZero() &&
+			(last == nil || snap.LastBeat.Sub(last.Time) > beatGrain || alive.State != liveness.Healthy) {
+			t := hub.Time(snap.LastBeat)
+			status.Agent.LastBeat = &t
+		}
+	}
+	m := snap.Member.Value
+	if m == nil {
+		return
+	}
+	if len(m.GetIstiods()) == 0 {
+		status.Istio = nil
+		return
+	}
+	istio := &v1alpha1.IstioStatus{
+		Version: m.GetIstioVersion(), ClusterID: m.GetIstioClusterId(), Network: m.GetNetwork(),
+		ConnectedProxies:  int32(m.GetConnectedProxies()),     //nolint:gosec // bounded by the messages' limits.
+		MissingProxyCount: int32(len(m.GetMissingProxies())), //nolint:gosec // bounded by the messages' limits.
+		MissingProxies:    m.GetMissingProxies()[:min(len(m.GetMissingProxies()), 20)],
+	}
+	for _, i := range m.GetIstiods()[:min(len(m.GetIstiods()), 20)] {
+		istio.Istiods = append(istio.Istiods, i.GetName())
+	}
+	status.Istio = istio
+}
+
+type setter func(kind string, value metav1.ConditionStatus, reason, message string)
+
+func healthy(in input, alive liveness.Verdict, set setter) {
+	switch {
+	case in.snapshot == nil || in.snapshot.Hello == nil && in.cluster.Status.Agent == nil:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, "NeverHeard", "its agent was never heard: install it with the values that kubectl weir join wrote")
+	case alive.State == liveness.Healthy:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionTrue, "Beating", "its agent is heard in time")
+	case alive.State == liveness.Suspect:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionFalse, "Suspect", "beats are missing; nothing is moved for that")
+	default:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "its agent is not heard; what is shown is what it said last")
+	}
+}
+
+func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set setter) {
+	c := in.cluster
+	unserved := c.Spec.Unserved()
+	switch err := v1alpha1.ValidateCABundle(c.Spec.CABundle); {
+	case len(unserved) > 0:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotSupported, "this build does not serve "+strings.Join(unserved, ", ")+"; nothing is written to the member")
+	case err != nil:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "BadCABundle", err.Error())
+	case noCredentials(in.door):
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoCredentials, in.door.Error())
+	case alive.State == liveness.Unknown:
+		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "its agent is not heard")
+	case in.door != nil:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "APIServerSilent", "its API server does not answer the hub")
+	case !in.snapshot.APIServerHealthy:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "APIServerUnhealthy", "its agent says that its own API server does not answer")
+	case status.Istio != nil && status.Istio.ClusterID != "" && status.Istio.ClusterID != c.IstioID():
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "IstioClusterIDDiffers", fmt.Sprintf(
+			"Istio there calls the cluster %q, the spec says %q: set spec.istioClusterID to %q", status.Istio.ClusterID, c.IstioID(), status.Istio.ClusterID))
+	default:
+		set(v1alpha1.ConditionReady, metav1.ConditionTrue, "Joined", "weir sees it and can write to it")
+	}
+}

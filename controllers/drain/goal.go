@@ -1,0 +1,144 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+// verdict is what becomes of a drain's goal at one look.
+type verdict struct {
+	goal    v1alpha1.GoalKind
+	started bool   // the goal is new
+	reason  string // why the drain is not Ready; empty: it is
+	message string
+}
+
+// goalOf says what the drain works for. services are those of its cluster; drains are all there are.
+func goalOf(d *v1alpha1.ClusterDrain, clusterExists bool, drains []v1alpha1.ClusterDrain, services []v1alpha1.GlobalService) verdict {
+	now := d.Status.Goal
+	if d.Spec.Desired == v1alpha1.InService || !d.DeletionTimestamp.IsZero() {
+		switch now {
+		case v1alpha1.GoalDrain:
+			if meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionDrained) {
+				return verdict{goal: v1alpha1.GoalUndrain, started: true}
+			}
+			return verdict{goal: v1alpha1.GoalAbort, started: true}
+		}
+		return verdict{goal: now}
+	}
+	if now == v1alpha1.GoalDrain {
+		return verdict{goal: now}
+	}
+	if !clusterExists {
+		return verdict{goal: now, reason: "ClusterNotFound", message: fmt.Sprintf(
+			"there is no Cluster %q: correct spec.clusterName, or join the cluster first", d.Spec.ClusterName)}
+	}
+	if other := older(d, drains); other != "" {
+		return verdict{goal: now, reason: "Duplicate", message: fmt.Sprintf(
+			"ClusterDrain %q is older and drains the same cluster: use that one, and delete this", other)}
+	}
+	if last := lastCopies(d.Spec.ClusterName, drains, services); len(last) > 0 && d.Spec.LastCopy != v1alpha1.LastCopySkip {
+		return verdict{goal: now, reason: "LastCopy", message: fmt.Sprintf(
+			"refused: no cluster but %s can serve %s; bring ready replicas up in another one first, or drain the other services alone with --force (lastCopy: Skip)",
+			d.Spec.ClusterName, strings.Join(last[:min(len(last), 5)], ", "))}
+	}
+	return verdict{goal: v1alpha1.GoalDrain, started: true}
+}
+
+func older(d *v1alpha1.ClusterDrain, drains []v1alpha1.ClusterDrain) string {
+	for _, o := range drains {
+		if o.UID == d.UID || o.Spec.ClusterName != d.Spec.ClusterName || !o.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if o.CreationTimestamp.Before(&d.CreationTimestamp) || o.CreationTimestamp.Equal(&d.CreationTimestamp) && o.Name < d.Name {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// lastCopies names the services that would have no ready, unfenced pod in sight but those of cluster.
+func lastCopies(cluster string, drains []v1alpha1.ClusterDrain, services []v1alpha1.GlobalService) []string {
+	leaving := map[string]bool{cluster: true}
+	for _, d := range drains {
+		if d.Status.Goal == v1alpha1.GoalDrain {
+			leaving[d.Spec.ClusterName] = true
+		}
+	}
+	var out []string
+	for _, gs := range services {
+		var here, elsewhere int32
+		for _, c := range gs.Status.Clusters {
+			switch {
+			case c.Name == cluster:
+				here = c.Ready
+			case !leaving[c.Name] && c.Sight == v1alpha1.SightSeen:
+				elsewhere += max(c.Ready-c.Fenced, 0)
+			}
+		}
+		if here > 0 && elsewhere == 0 {
+			out = append(out, gs.Namespace+"/"+gs.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// line sums up one service. done says whether it has reached the drain's goal since the goal was set.
+func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.DrainedService, bool) {
+	out := v1alpha1.DrainedService{Namespace: gs.Namespace, Name: gs.Name, Step: gs.Status.Shift.Step}
+	for _, c := range gs.Status.Clusters {
+		if c.Name == d.Spec.ClusterName {
+			out.Quiet = c.Quiet
+		}
+	}
+	skipped := false
+	for _, b := range gs.Status.Shift.Blocked {
+		if b.Cluster != "" && b.Cluster != d.Spec.ClusterName && b.Code == shift.HeadroomLost.String() {
+			continue
+		}
+		switch b.Code {
+		case shift.HeadroomLost.String():
+			out.Headroom = b.Message
+		case shift.LastCluster.String(), shift.LastCopy.String():
+			skipped = skipped || b.Cluster == d.Spec.ClusterName
+		}
+		if len(out.Blocked) < 5 {
+			out.Blocked = append(out.Blocked, b)
+		}
+	}
+	if skipped && d.Spec.LastCopy == v1alpha1.LastCopySkip {
+		out.Step = stepSkipped
+		return out, false
+	}
+	if reached(d, gs) {
+		out.Step, out.Blocked = shift.Done.String(), nil
+		return out, true
+	}
+	return out, false
+}
+
+// stepSkipped stands for a service whose last copy is in the drained cluster.
+const stepSkipped = "Skipped"
+
+// reached says whether the newest record of the cluster says that this goal is met, and was made for it.
+func reached(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) bool {
+	for i := len(gs.Status.Steps) - 1; i >= 0; i-- {
+		s := gs.Status.Steps[i]
+		if s.Cluster != d.Spec.ClusterName {
+			continue
+		}
+		return s.Kind == shift.Done.String() && s.Goal == d.Status.Goal &&
+			d.Status.StartedAt != nil && !s.StartedAt.Time.Before(d.Status.StartedAt.Time)
+	}
+	return false
+}

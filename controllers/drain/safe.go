@@ -1,0 +1,81 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// quietScrapes is how many scrapes in a row without an arrival make a pod quiet.
+const quietScrapes = 2
+
+// safety is what stands between a drained cluster and its switch.
+type safety struct {
+	callers []string // who still arrives from outside the mesh
+	busy    []string // gateways that still receive, or that cannot be measured
+}
+
+func (s safety) safe() bool { return len(s.callers) == 0 && len(s.busy) == 0 }
+
+// safetyOf reads the statistics of the cluster's own gateways and of the drained services' pods.
+func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService) safety {
+	var out safety
+	for _, g := range snap.Member.Value.GetGateways() {
+		switch load := g.GetLoad(); {
+		case !load.GetMeasured():
+			out.busy = append(out.busy, g.GetName()+": not measured")
+		case load.GetQuietScrapes() < quietScrapes:
+			out.busy = append(out.busy, g.GetName()+": requests arrive")
+		}
+	}
+	for _, gs := range services {
+		fact, ok := snap.Services[keyOf(&gs)]
+		if !ok {
+			continue
+		}
+		arriving := 0
+		for _, p := range fact.Value.GetPods() {
+			load := p.GetLoad()
+			if !p.GetReady() || p.GetTerminating() || load.GetQuietScrapes() >= quietScrapes {
+				continue
+			}
+			if len(load.GetCallers()) > 0 {
+				for _, c := range load.GetCallers() {
+					out.callers = append(out.callers, fmt.Sprintf("%s/%s: %s", gs.Namespace, gs.Name, c))
+				}
+				continue
+			}
+			arriving++
+		}
+		if arriving > 0 {
+			out.callers = append(out.callers, fmt.Sprintf("%s/%s: %d pods still receive requests, or cannot be measured", gs.Namespace, gs.Name, arriving))
+		}
+	}
+	slices.Sort(out.callers)
+	out.callers = slices.Compact(out.callers)
+	slices.Sort(out.busy)
+	return out
+}
+
+// unowned names the workloads behind drained services, which weir does not own: they run on, fenced.
+func unowned(cluster string, services []v1alpha1.GlobalService) []string {
+	var out []string
+	for _, gs := range services {
+		for _, c := range gs.Status.Clusters {
+			if c.Name != cluster {
+				continue
+			}
+			for _, w := range c.Workloads {
+				out = append(out, gs.Namespace+"/"+w)
+			}
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), 100)]
+}

@@ -1,0 +1,183 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/mesh/istio"
+)
+
+// FieldManager owns what this controller writes, on the hub and in members.
+const FieldManager = istio.FieldManager
+
+var (
+	virtualServiceResource  = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "virtualservices"}
+	destinationRuleResource = schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "destinationrules"}
+)
+
+// order is everything that shall be done in one member.
+type order struct {
+	member memberView
+	rules  []map[string]any // to stand, DestinationRules first
+	remove []member.Ref     // not to stand, VirtualServices first
+	labels []podLabel
+	fence  bool // new pods come up fenced
+	others []admissionObject
+	drain  *v1alpha1.ClusterDrain // the move it serves, for its trace; may be nil
+}
+
+// failures are what could not be carried out, by member: rules and fences apart from exports, which no traffic waits for.
+type failures struct{ rules, exports map[string]error }
+
+// applyAll carries out the orders, all members at once.
+func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) failures {
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		failed = failures{map[string]error{}, map[string]error{}}
+	)
+	for _, o := range orders {
+		wg.Go(func() {
+			rules, exports := r.apply(ctx, in, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if rules != nil {
+				failed.rules[o.member.name] = rules
+			}
+			if exports != nil {
+				failed.exports[o.member.name] = exports
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}
+
+func (r *Reconciler) apply(ctx context.Context, in *input, o order) (rules, exports error) {
+	door, err := r.Door.Open(ctx, o.member.cluster)
+	if err != nil {
+		return err, err
+	}
+	return r.applyRules(ctx, in, door, o), applyExports(ctx, door, o)
+}
+
+// applyExports writes the objects of the MCS API. One that a user made is used as it is.
+func applyExports(ctx context.Context, door *member.Member, o order) error {
+	for _, x := range o.others {
+		object := x.object.DeepCopy()
+		unstructured.RemoveNestedField(object.Object, "status")
+		var foreign *member.ForeignError
+		if _, err := door.Apply(ctx, FieldManager, x.ref, object); errors.As(err, &foreign) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if err := door.ApplyStatus(ctx, FieldManager, x.ref, x.object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyRules writes rules and fences: what traffic hangs on.
+func (r *Reconciler) applyRules(ctx context.Context, in *input, door *member.Member, o order) error {
+	wrote := func(what string) func(error) {
+		_, end := r.Tracer.Write(ctx, o.drain, o.member.name, what)
+		return end
+	}
+	for _, rule := range o.rules {
+		ref, err := refOf(rule)
+		if err != nil {
+			return err
+		}
+		end := wrote(ref.String())
+		changed, err := door.Apply(ctx, FieldManager, ref, &unstructured.Unstructured{Object: rule})
+		if changed || err != nil {
+			end(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, ref := range o.remove {
+		if _, err := door.Delete(ctx, ref); err != nil {
+			return err
+		}
+	}
+	return r.applyFence(ctx, in, door, o, wrote)
+}
+
+// applyFence shuts the entry before it fences what runs, and opens it before it takes a fence off, so that no pod
+// comes up on the wrong side of a change.
+func (r *Reconciler) applyFence(ctx context.Context, in *input, door *member.Member, o order, wrote func(string) func(error)) error {
+	if o.member.facts == nil {
+		return nil
+	}
+	objects := admission(in.key, o.member.facts.GetSelector())
+	if o.fence {
+		for _, x := range objects {
+			if _, err := door.Apply(ctx, FieldManager, x.ref, x.object); err != nil {
+				return err
+			}
+		}
+	} else {
+		slices.Reverse(objects)
+		for _, x := range objects {
+			if _, err := door.Delete(ctx, x.ref); err != nil {
+				return err
+			}
+		}
+	}
+	var errs []error
+	for _, l := range o.labels {
+		end := wrote(fmt.Sprintf("label %s of pod %s", l.key, l.name))
+		err := door.LabelPod(ctx, FieldManager, in.key.Namespace, l.name, l.uid, l.key, l.value)
+		end(err)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func refOf(rule map[string]any) (member.Ref, error) {
+	u := unstructured.Unstructured{Object: rule}
+	ref := member.Ref{Namespace: u.GetNamespace(), Name: u.GetName()}
+	switch u.GetKind() {
+	case "VirtualService":
+		ref.Resource = virtualServiceResource
+	case "DestinationRule":
+		ref.Resource = destinationRuleResource
+	default:
+		return ref, fmt.Errorf("rule %s: no resource is known for kind %s", u.GetName(), u.GetKind())
+	}
+	return ref, nil
+}
+
+// ruleRefs names the rules that a service may have in a member, VirtualServices first: the order of removal.
+func ruleRefs(in *input) []member.Ref {
+	name := istio.ObjectName(in.key.Name, false)
+	return []member.Ref{
+		{Resource: virtualServiceResource, Namespace: in.key.Namespace, Name: name},
+		{Resource: destinationRuleResource, Namespace: in.key.Namespace, Name: name},
+	}
+}
+
+// short keeps an error fit for a status: one line, without what changes from try to try.
+func short(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	if len(s) > 240 {
+		s = s[:240] + "…"
+	}
+	return s
+}

@@ -1,0 +1,169 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+)
+
+// repeatAfter is how long an order that was carried out is taken to stand. After it the member is read again, so that
+// an object somebody deleted comes back.
+const repeatAfter = 30 * time.Second
+
+// doneOrder remembers an order that was carried out.
+type doneOrder struct {
+	hash string
+	at   time.Time
+}
+
+// carry gives every member its order, save those whose last one was the same a moment ago.
+func (r *Reconciler) carry(ctx context.Context, in *input, out outcome) failures {
+	if out.blocked() {
+		return failures{}
+	}
+	var due []order
+	hashes := map[string]string{}
+	r.mu.Lock()
+	for _, o := range out.orders {
+		key, hash := in.key.String()+"@"+o.member.name, hashOf(o)
+		hashes[o.member.name] = hash
+		if d, ok := r.done[key]; !ok || d.hash != hash || in.now.Sub(d.at) > repeatAfter || len(o.labels) > 0 {
+			due = append(due, o)
+		}
+	}
+	r.mu.Unlock()
+	failed := r.applyAll(ctx, in, due)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range due {
+		key := in.key.String() + "@" + o.member.name
+		if err := errors.Join(failed.rules[o.member.name], failed.exports[o.member.name]); err != nil {
+			delete(r.done, key)
+			logf.FromContext(ctx).Error(err, "write to member", "cluster", o.member.name)
+			continue
+		}
+		r.done[key] = doneOrder{hashes[o.member.name], in.now}
+	}
+	return failed
+}
+
+func hashOf(o order) string {
+	var others []any
+	for _, x := range o.others {
+		others = append(others, x.object.Object)
+	}
+	raw, err := json.Marshal([]any{o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
+	if err != nil {
+		return "" // never equal to a hash that was kept
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// release takes away what weir made for a service that no member has any more: the routes first, and the subsets they
+// named only when every proxy has had time to let go of the routes.
+func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error) {
+	r.mu.Lock()
+	delete(r.targets, in.key)
+	r.sendTargets()
+	r.mu.Unlock()
+	if in.service == nil {
+		return ctrl.Result{}, nil
+	}
+	refs := ruleRefs(in)
+	if in.service.Annotations[annotationReleased] == "" {
+		if err := r.removeEverywhere(ctx, in, order{remove: refs[:1]}); err != nil {
+			return ctrl.Result{}, err
+		}
+		marked := in.service.DeepCopy()
+		marked.Annotations = map[string]string{annotationReleased: in.now.UTC().Format(time.RFC3339)}
+		if err := r.Client.Patch(ctx, marked, client.MergeFrom(in.service), client.FieldOwner(FieldManager)); err != nil {
+			return ctrl.Result{}, fmt.Errorf("global service %s: mark as released: %w", in.key, err)
+		}
+		return ctrl.Result{RequeueAfter: releaseHold}, nil
+	}
+	since, err := time.Parse(time.RFC3339, in.service.Annotations[annotationReleased])
+	if wait := releaseHold - in.now.Sub(since); err == nil && wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	if err := r.removeEverywhere(ctx, in, order{remove: refs}); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, in.service))
+}
+
+// releaseHold is longer than istiod's longest debounce (10 s) and a push after it.
+const releaseHold = 20 * time.Second
+
+// annotationReleased keeps the time at which the routes of a service that is gone were removed.
+const annotationReleased = "weir.io/released-at"
+
+func (r *Reconciler) removeEverywhere(ctx context.Context, in *input, what order) error {
+	var orders []order
+	for _, m := range in.rulesGoTo() {
+		o := what
+		o.member = m
+		orders = append(orders, o)
+	}
+	failed := r.applyAll(ctx, in, orders)
+	for _, name := range sortedKeys(failed.rules) {
+		return fmt.Errorf("global service %s: release: %w", in.key, failed.rules[name])
+	}
+	return nil
+}
+
+// tell makes an event of each condition that turned.
+func (r *Reconciler) tell(in *input, before, after ownedStatus) {
+	for _, c := range after.Conditions {
+		old := meta.FindStatusCondition(before.Conditions, c.Type)
+		if old != nil && old.Status == c.Status && old.Reason == c.Reason {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if c.Status == "False" {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(in.service, nil, kind, c.Reason, c.Type, "%s", c.Message)
+	}
+	if after.Weights.Level == v1alpha1.ProofProven && (before.Weights.Level != v1alpha1.ProofProven || before.Weights.Generation != after.Weights.Generation) {
+		r.proofSpan(in, "weights", after.Weights)
+	}
+	if after.Fence.Level == v1alpha1.ProofProven && before.Fence.Generation != after.Fence.Generation {
+		r.proofSpan(in, "fence", after.Fence)
+	}
+}
+
+// proofSpan puts a proof into the trace of the move it serves, from the step that asked for it on.
+func (r *Reconciler) proofSpan(in *input, what string, p v1alpha1.ProofStatus) {
+	d := drainOf(in)
+	if d == nil || len(in.service.Status.Steps) == 0 {
+		return
+	}
+	asked := in.service.Status.Steps[len(in.service.Status.Steps)-1].StartedAt.Time
+	r.Tracer.Proof(d, what, asked, in.now, p.Generation)
+}
+
+func sortedKeys(m map[string]error) []string { return slices.Sorted(maps.Keys(m)) }
+
+func dedupe(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

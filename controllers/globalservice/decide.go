@@ -1,0 +1,204 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/istio"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// outcome is what one look at a service comes to.
+type outcome struct {
+	policy     v1alpha1.TrafficPolicySpec
+	problem    *problem // not nil: nothing is written
+	ports      []v1alpha1.ServicePort
+	foreign    []string
+	unweighted []string
+	cost       *v1alpha1.ProxyCost
+	notes      []string // what people should know though it stops nothing
+	orders     []order
+	base       ownedStatus
+	spec       v1alpha1.GlobalServiceSpec
+	clusters   []v1alpha1.GlobalServiceClusterStatus
+}
+
+func (o *outcome) blocked() bool { return o.problem != nil }
+
+// decide says what shall stand in each member, or why nothing may be written. It reads nothing but its input.
+func decide(in *input) outcome {
+	out := outcome{spec: in.service.Spec, base: ownStatus(in.service)}
+	out.policy, out.problem = in.policy()
+	out.ports = portsOf(in)
+	rendered := map[string]istio.Rules{}
+	for _, m := range in.rulesGoTo() {
+		render := renderInput(in, out.spec, out.policy, out.ports, m)
+		rules, reasons := istio.Render(render)
+		rendered[m.name] = rules
+		for _, r := range reasons {
+			out.notes = append(out.notes, r.Message)
+		}
+		if istio.Blocked(reasons) && out.problem == nil && len(in.exporters()) > 1 {
+			out.problem = &problem{"NotRenderable", reasons[0].Message}
+		}
+		if m.seen {
+			foreign, unweighted := foreignOf(m, render, rules, out.spec.Phase)
+			out.foreign, out.unweighted = append(out.foreign, foreign...), append(out.unweighted, unweighted...)
+		}
+	}
+	if len(out.foreign) > 0 && out.problem == nil {
+		out.problem = &problem{foreignReason(out.spec), out.foreign[0]}
+	}
+	out.cost = costOf(in, out)
+	if out.problem == nil && out.cost != nil && out.spec.Phase == v1alpha1.RulesNone {
+		out.problem = overBudget(in, *out.cost)
+	}
+	out.notes = dedupe(out.notes)
+	for _, m := range in.members {
+		if !m.away && m.mesh {
+			out.orders = append(out.orders, orderOf(in, out, m, rendered[m.name]))
+		}
+	}
+	return out
+}
+
+// foreignReason tells a rule that was there first from an edit in weir's own.
+func foreignReason(spec v1alpha1.GlobalServiceSpec) string {
+	if spec.Phase == v1alpha1.RulesNone || spec.Phase == "" {
+		return v1alpha1.ReasonForeignRule
+	}
+	return v1alpha1.ReasonForeignEdit
+}
+
+func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
+	o := order{member: m, rules: rulesOf(rules, out.spec.Phase), drain: drainOf(in)}
+	refs := ruleRefs(in)
+	if out.spec.Phase != v1alpha1.RulesWeights || len(rules.VirtualServices) == 0 {
+		o.remove = append(o.remove, refs[0])
+	}
+	if out.spec.Phase == v1alpha1.RulesNone || out.spec.Phase == "" {
+		o.remove = refs
+	}
+	for _, p := range out.spec.Clusters {
+		if p.Name == m.name && m.seen {
+			o.labels = fenceOf(m.facts, p, out.spec.FenceGeneration)
+			o.fence = p.NewPods == v1alpha1.PodsFenced
+		}
+	}
+	o.others = exportOf(in, m)
+	return o
+}
+
+// drainOf is the move that this service serves now, for its trace.
+func drainOf(in *input) *v1alpha1.ClusterDrain {
+	for i := range in.drains {
+		if d := &in.drains[i]; in.service.Spec.Record != nil && d.Status.StartedAt != nil && d.Status.FinishedAt == nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// ownedStatus is the part of a GlobalService's status that this controller owns.
+type ownedStatus struct {
+	ObservedGeneration int64                                 `json:"observedGeneration,omitempty"`
+	Conditions         []metav1.Condition                    `json:"conditions,omitempty"`
+	Hosts              []string                              `json:"hosts,omitempty"`
+	Ports              []v1alpha1.ServicePort                `json:"ports,omitempty"`
+	Policy             *v1alpha1.TrafficPolicySpec           `json:"policy,omitempty"`
+	Clusters           []v1alpha1.GlobalServiceClusterStatus `json:"clusters,omitempty"`
+	Foreign            []string                              `json:"foreign,omitempty"`
+	Rules              v1alpha1.ProofStatus                  `json:"rules"`
+	Weights            v1alpha1.ProofStatus                  `json:"weights"`
+	Fence              v1alpha1.ProofStatus                  `json:"fence"`
+	SpillHeadroom      *int32                                `json:"spillHeadroom,omitempty"`
+	Cost               *v1alpha1.ProxyCost                   `json:"cost,omitempty"`
+}
+
+func ownStatus(gs *v1alpha1.GlobalService) ownedStatus {
+	s := gs.Status
+	own := ownedStatus{
+		s.ObservedGeneration, nil, s.Hosts, s.Ports, s.Policy, s.Clusters, s.Foreign, s.Rules, s.Weights, s.Fence, s.SpillHeadroom, s.Cost,
+	}
+	for _, t := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionExported} {
+		if c := meta.FindStatusCondition(s.Conditions, t); c != nil {
+			own.Conditions = append(own.Conditions, *c)
+		}
+	}
+	return own
+}
+
+// into copies the owned part over a status.
+func (o ownedStatus) into(s *v1alpha1.GlobalServiceStatus) {
+	for _, c := range o.Conditions {
+		meta.SetStatusCondition(&s.Conditions, c)
+	}
+	s.ObservedGeneration, s.Hosts, s.Ports, s.Policy, s.Clusters = o.ObservedGeneration, o.Hosts, o.Ports, o.Policy, o.Clusters
+	s.Foreign, s.Rules, s.Weights, s.Fence, s.SpillHeadroom, s.Cost = o.Foreign, o.Rules, o.Weights, o.Fence, o.SpillHeadroom, o.Cost
+}
+
+// widened is the status before anything is written: as before, save that what is wanted counts as held.
+func (o *outcome) widened() ownedStatus {
+	s := o.base
+	if o.blocked() || o.spec.Phase != v1alpha1.RulesWeights {
+		return s
+	}
+	s.Clusters = slices.Clone(s.Clusters)
+	for i := range s.Clusters {
+		for _, p := range o.spec.Clusters {
+			if p.Name == s.Clusters[i].Name {
+				w := &s.Clusters[i].Weight
+				w.ProvenLow, w.ProvenHigh = min(w.ProvenLow, p.Weight), max(w.ProvenHigh, p.Weight)
+			}
+		}
+	}
+	return s
+}
+
+// settled is the status after the members were written to; failed says where that did not work.
+func (o *outcome) settled(in *input, all failures) ownedStatus {
+	s, failed := o.base, all.rules
+	s.ObservedGeneration = in.service.Generation
+	s.Hosts = []string{istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain)}
+	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
+	s.Foreign = o.foreign[:min(len(o.foreign), maxMissing)]
+	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
+	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
+	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
+	s.Clusters = clustersOf(in, o.spec, s.Weights, len(failed) == 0 && !o.blocked())
+	s.SpillHeadroom = spillHeadroom(s.Clusters)
+	conditions := slices.Clone(o.base.Conditions)
+	meta.SetStatusCondition(&conditions, o.readyCondition(in, failed))
+	meta.SetStatusCondition(&conditions, exportedCondition(in, all.exports))
+	s.Conditions = conditions
+	return s
+}
+
+func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionReady, ObservedGeneration: in.service.Generation, Status: metav1.ConditionTrue, Reason: "Steered"}
+	switch {
+	case o.problem != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, o.problem.reason, o.problem.message
+	case len(failed) > 0:
+		c.Status, c.Reason = metav1.ConditionFalse, "NotWritten"
+		for _, name := range sortedKeys(failed) {
+			c.Message += name + ": " + short(failed[name]) + "; "
+		}
+		c.Message = strings.TrimSuffix(c.Message, "; ")
+	case len(in.exporters()) < 2:
+		c.Reason, c.Message = "SingleCluster", "one cluster serves it: there is nothing to steer until another one does"
+	default:
+		c.Message = strings.Join(append(slices.Clone(o.notes), o.unweighted...), "; ")
+	}
+	if len(c.Message) > 2000 {
+		c.Message = c.Message[:2000] + "…"
+	}
+	return c
+}

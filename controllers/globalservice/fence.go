@@ -1,0 +1,77 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// Labels of the fence. istiod takes a pod with the first one out of the mesh's endpoints while it still serves; the
+// second one changes with each generation, so that istiod has something to push when a fence must be proven anew.
+const (
+	LabelFence           = "istio.io/draining"
+	LabelFenceGeneration = "weir.io/fence"
+)
+
+// podLabel is one change of a pod's fence.
+type podLabel struct {
+	name       string
+	uid        types.UID
+	key, value string // an empty value takes the label off
+}
+
+// fenceOf says which pods of a member must change for its plan: those that receive least go first, and a pod that
+// bears the fence keeps it as long as any does.
+func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generation int64) []podLabel {
+	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	slices.SortFunc(pods, func(a, b *pb.Pod) int {
+		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(a.GetLoad().GetRate(), b.GetLoad().GetRate()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	whole := plan.NewPods == v1alpha1.PodsFenced && plan.FencedPods >= readyPods(pods)
+	left := plan.FencedPods
+	var out []podLabel
+	for _, p := range pods {
+		want := whole || left > 0 && p.GetReady()
+		if p.GetReady() && left > 0 {
+			left--
+		}
+		uid := types.UID(p.GetUid())
+		switch {
+		case want && (!p.GetFenced() || p.GetFenceGeneration() < generation):
+			out = append(out,
+				podLabel{p.GetName(), uid, LabelFence, "true"},
+				podLabel{p.GetName(), uid, LabelFenceGeneration, strconv.FormatInt(generation, 10)})
+		case !want && p.GetFenced():
+			out = append(out, podLabel{p.GetName(), uid, LabelFence, ""}, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+		}
+	}
+	return out
+}
+
+func readyPods(pods []*pb.Pod) int32 {
+	var n int32
+	for _, p := range pods {
+		if p.GetReady() && !p.GetTerminating() {
+			n++
+		}
+	}
+	return n
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

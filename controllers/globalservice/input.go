@@ -1,0 +1,158 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/resview/pb"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// Config is what the operator sets for all services.
+type Config struct {
+	// SystemNamespace is istiod's in every member.
+	SystemNamespace string
+	// BudgetClusters and BudgetEndpoints bound what the rules of all services add to one proxy.
+	BudgetClusters  int32
+	BudgetEndpoints int32
+	// SightLost is how long a member may be silent before its facts count as old.
+	SightLost time.Duration
+}
+
+// input is everything one look at a service rests on.
+type input struct {
+	key      types.NamespacedName
+	now      time.Time
+	config   Config
+	service  *v1alpha1.GlobalService // nil: there is none yet
+	policies map[string]*v1alpha1.TrafficPolicy
+	drains   []v1alpha1.ClusterDrain
+	members  []memberView // sorted by name
+	others   v1alpha1.ProxyCost // what the rules of all other services add to a proxy
+}
+
+// memberView is one member as far as this service goes.
+type memberView struct {
+	name    string
+	cluster *v1alpha1.Cluster
+	facts   *pb.ServiceFacts // nil: not annotated there, or not known
+	since   time.Time        // when facts were received
+	member  *pb.MemberFacts  // nil: not known
+	proof   *pb.ProofFacts   // nil: none in this session
+	proofAt time.Time
+	seen    bool // connected and heard lately
+	whole   bool // its list of services is complete: absence means gone
+	away    bool // taken out of service, safe to power off, and not connected: nothing of it counts
+	mesh    bool // it runs an istiod, so rules go there
+}
+
+// viewOf puts together what is known of a member.
+func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot, drains []v1alpha1.ClusterDrain, now time.Time, lost time.Duration) memberView {
+	v := memberView{name: c.Name, cluster: c, mesh: c.Status.Istio != nil}
+	if snap == nil {
+		v.away = away(c.Name, drains)
+		return v
+	}
+	v.seen = snap.Connected && now.Sub(snap.LastBeat) <= lost
+	v.whole = v.seen && snap.InventoryComplete
+	v.away = !snap.Connected && away(c.Name, drains)
+	if fact, ok := snap.Services[key]; ok {
+		v.facts, v.since = fact.Value, fact.ReceivedAt
+	}
+	if fact, ok := snap.Proofs[key]; ok {
+		v.proof, v.proofAt = fact.Value, fact.ReceivedAt
+	}
+	v.member = snap.Member.Value
+	if v.member != nil {
+		v.mesh = len(v.member.GetIstiods()) > 0
+	}
+	return v
+}
+
+// away says whether a cluster was drained to the end: switching it off is then what it was drained for.
+func away(cluster string, drains []v1alpha1.ClusterDrain) bool {
+	return slices.ContainsFunc(drains, func(d v1alpha1.ClusterDrain) bool {
+		return d.Spec.ClusterName == cluster && d.Spec.Desired != v1alpha1.InService &&
+			meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionDrained)
+	})
+}
+
+// exporters are the members in which the service stands, or stood when they were last heard.
+func (in *input) exporters() []memberView {
+	var out []memberView
+	for _, m := range in.members {
+		if m.facts != nil || in.remembered(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// remembered says whether a member without facts still counts: it is not heard, or weights may still name it.
+func (in *input) remembered(m memberView) bool {
+	if in.service == nil {
+		return false
+	}
+	for _, c := range in.service.Status.Clusters {
+		if c.Name == m.name {
+			return !m.whole || c.Weight.ProvenHigh > 0 || c.Weight.Wanted > 0
+		}
+	}
+	return false
+}
+
+// rulesGoTo are the members whose istiods must hold the rules.
+func (in *input) rulesGoTo() []memberView {
+	return slices.DeleteFunc(slices.Clone(in.members), func(m memberView) bool { return !m.mesh || m.away })
+}
+
+// annotation returns the value of one annotation over all members, and whether they disagree. The first member by
+// name wins, so that the outcome does not depend on who was heard first.
+func (in *input) annotation(name string) (value string, differ bool) {
+	found := false
+	for _, m := range in.members {
+		v, ok := m.facts.GetAnnotations()[name]
+		if !ok {
+			continue
+		}
+		if found && v != value {
+			differ = true
+		}
+		if !found {
+			value, found = v, true
+		}
+	}
+	return strings.TrimSpace(value), differ
+}
+
+// policy returns the policy in force, and the reason why there is none.
+func (in *input) policy() (v1alpha1.TrafficPolicySpec, *problem) {
+	name, differ := in.annotation(v1alpha1.AnnotationTrafficPolicy)
+	if differ {
+		return v1alpha1.DefaultTrafficPolicySpec(), &problem{v1alpha1.ReasonBadAnnotation,
+			"members name different traffic policies: set " + v1alpha1.AnnotationTrafficPolicy + " to one value in all of them"}
+	}
+	if name == "" {
+		return v1alpha1.DefaultTrafficPolicySpec(), nil
+	}
+	p := in.policies[name]
+	if p == nil {
+		return v1alpha1.DefaultTrafficPolicySpec(), &problem{v1alpha1.ReasonBadAnnotation,
+			v1alpha1.AnnotationTrafficPolicy + ` names "` + name + `", and namespace ` + in.key.Namespace + " on the hub has no TrafficPolicy of that name: make it, or correct the annotation"}
+	}
+	if unserved := p.Spec.Unserved(); len(unserved) > 0 {
+		return p.Spec, &problem{v1alpha1.ReasonNotSupported, "TrafficPolicy " + name + " asks for what this build does not serve: " + strings.Join(unserved, ", ")}
+	}
+	return p.Spec, nil
+}
+
+// problem is why a service is not Ready.
+type problem struct{ reason, message string }

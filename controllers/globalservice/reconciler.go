@@ -1,0 +1,197 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// How often a service is looked at without an event.
+const (
+	lookWhileMoving = 2 * time.Second
+	lookAtRest      = 30 * time.Second
+)
+
+// Reconciler keeps GlobalServices and carries their plans out.
+type Reconciler struct {
+	Client   client.Client
+	Door     *member.Door
+	Members  *stream.Server
+	Recorder events.EventRecorder
+	Tracer   *tracing.Tracer
+	Now      func() time.Time
+	Config   Config
+
+	mu      sync.Mutex
+	targets map[types.NamespacedName]targetSet
+	done    map[string]doneOrder
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
+	r.targets, r.done = map[types.NamespacedName]targetSet{}, map[string]doneOrder{}
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.all(ctx) })
+	return ctrl.NewControllerManagedBy(m).
+		Named("globalservice").
+		For(&v1alpha1.GlobalService{}).
+		Watches(&v1alpha1.TrafficPolicy{}, all).
+		Watches(&v1alpha1.ClusterDrain{}, all).
+		Watches(&v1alpha1.Cluster{}, all).
+		WatchesRawSource(&memberChanges{members: r.Members, all: r.all}).
+		Complete(r)
+}
+
+// all names every service that exists on the hub or in a member.
+func (r *Reconciler) all(ctx context.Context) []reconcile.Request {
+	seen := map[types.NamespacedName]bool{}
+	var list v1alpha1.GlobalServiceList
+	if err := r.Client.List(ctx, &list); err == nil {
+		for _, gs := range list.Items {
+			seen[client.ObjectKeyFromObject(&gs)] = true
+		}
+	}
+	for _, s := range r.Members.Snapshots() {
+		for key := range s.Services {
+			seen[key] = true
+		}
+	}
+	out := make([]reconcile.Request, 0, len(seen))
+	for key := range seen {
+		out = append(out, reconcile.Request{NamespacedName: key})
+	}
+	return out
+}
+
+// Reconcile brings one service's objects to what its plan and its members say.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	in, err := r.gather(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(in.exporters()) == 0 {
+		return r.release(ctx, in)
+	}
+	if in.service == nil {
+		return ctrl.Result{}, r.create(ctx, in)
+	}
+	moving := in.service.Spec.Record != nil || in.service.Status.Weights.Level != v1alpha1.ProofProven
+	if err := r.carryOut(ctx, in, moving); err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
+	}
+	if moving {
+		return ctrl.Result{RequeueAfter: lookWhileMoving}, nil
+	}
+	return ctrl.Result{RequeueAfter: lookAtRest}, nil
+}
+
+// gather reads everything that one look rests on.
+func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*input, error) {
+	in := &input{key: key, now: r.Now(), config: r.Config, policies: map[string]*v1alpha1.TrafficPolicy{}}
+	var gs v1alpha1.GlobalService
+	switch err := r.Client.Get(ctx, key, &gs); {
+	case err == nil:
+		in.service = &gs
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("read global service %s: %w", key, err)
+	}
+	if err := r.gatherCost(ctx, in); err != nil {
+		return nil, err
+	}
+	var policies v1alpha1.TrafficPolicyList
+	if err := r.Client.List(ctx, &policies, client.InNamespace(key.Namespace)); err != nil {
+		return nil, fmt.Errorf("list traffic policies of %s: %w", key.Namespace, err)
+	}
+	for i := range policies.Items {
+		in.policies[policies.Items[i].Name] = &policies.Items[i]
+	}
+	var drains v1alpha1.ClusterDrainList
+	if err := r.Client.List(ctx, &drains); err != nil {
+		return nil, fmt.Errorf("list cluster drains: %w", err)
+	}
+	in.drains = drains.Items
+	var clusters v1alpha1.ClusterList
+	if err := r.Client.List(ctx, &clusters); err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	for i := range clusters.Items {
+		c := &clusters.Items[i]
+		if c.DeletionTimestamp.IsZero() && !hub.NotServed(c.Status.Conditions) {
+			in.members = append(in.members, viewOf(key, c, r.Members.Snapshot(c.Name), in.drains, in.now, r.Config.SightLost))
+		}
+	}
+	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
+	return in, nil
+}
+
+// create makes the GlobalService, and its namespace's absence on the hub is told where people look: in the log.
+func (r *Reconciler) create(ctx context.Context, in *input) error {
+	gs := &v1alpha1.GlobalService{ObjectMeta: metav1.ObjectMeta{Namespace: in.key.Namespace, Name: in.key.Name}}
+	err := r.Client.Create(ctx, gs, client.FieldOwner(FieldManager))
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("global service %s: namespace %q does not exist on the hub: create it there", in.key, in.key.Namespace)
+	}
+	return client.IgnoreAlreadyExists(err)
+}
+
+// carryOut counts what is wanted as held, writes it to the members, and reports what became of it.
+func (r *Reconciler) carryOut(ctx context.Context, in *input, moving bool) error {
+	out := decide(in)
+	if err := r.report(ctx, in, out.widened()); err != nil {
+		return err
+	}
+	failed := r.carry(ctx, in, out)
+	r.setTargets(in, out, moving)
+	return r.report(ctx, in, out.settled(in, failed))
+}
+
+func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) error {
+	if equality.Semantic.DeepEqual(status, ownStatus(in.service)) {
+		return nil
+	}
+	before := ownStatus(in.service)
+	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, status)
+	if err != nil {
+		return err
+	}
+	r.tell(in, before, status)
+	in.service.ResourceVersion = applied.GetResourceVersion()
+	status.into(&in.service.Status)
+	return nil
+}
+
+// setTargets tells every member's prover what is wanted of it now.
+func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if out.blocked() {
+		delete(r.targets, in.key)
+	} else {
+		r.targets[in.key] = targetSet{target: targetOf(in, in.service.Spec, out.ports, moving)}
+	}
+	r.sendTargets()
+}

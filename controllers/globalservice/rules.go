@@ -1,0 +1,164 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/istio"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// renderInput says what the rules of one config cluster are made from.
+func renderInput(in *input, spec v1alpha1.GlobalServiceSpec, policy v1alpha1.TrafficPolicySpec, ports []v1alpha1.ServicePort, config memberView) istio.Input {
+	out := istio.Input{
+		Service:         istio.Service{Namespace: in.key.Namespace, Name: in.key.Name},
+		ConfigCluster:   config.name,
+		ConfigNetwork:   config.member.GetNetwork(),
+		Generation:      max(spec.Generation, 1),
+		Retries:         retriesOf(policy),
+		SystemNamespace: in.config.SystemNamespace,
+		RootNamespace:   config.member.GetMeshRootNamespace(),
+	}
+	if policy.Clients != nil {
+		out.ClientNamespaces = append(slices.Clone(policy.Clients.Namespaces), in.key.Namespace)
+	}
+	for _, p := range ports {
+		out.Service.Ports = append(out.Service.Ports, istio.Port{Name: p.Name, Number: p.Port, Protocol: p.Protocol, AppProtocol: p.AppProtocol})
+	}
+	for _, m := range in.exporters() {
+		c := istio.Cluster{Name: m.name, IstioID: m.cluster.IstioID(), Network: networkOf(m), Endpoints: readyPods(m.facts.GetPods())}
+		for _, p := range spec.Clusters {
+			if p.Name == m.name {
+				c.Permille = p.Weight
+			}
+		}
+		out.Clusters = append(out.Clusters, c)
+		for _, g := range m.member.GetGateways() {
+			if g.GetEastWest() {
+				out.Gateways = append(out.Gateways, istio.Gateway{
+					Cluster: m.name, Network: networkOf(m), Addresses: int32(len(g.GetAddresses())), //nolint:gosec // bounded by the messages' limits.
+				})
+			}
+		}
+		if out.Service.TrafficDistribution == "" {
+			out.Service.TrafficDistribution = m.facts.GetTrafficDistribution()
+		}
+	}
+	return out
+}
+
+// networkOf is the member's network; when it is not heard, what it said last.
+func networkOf(m memberView) string {
+	if m.member != nil {
+		return m.member.GetNetwork()
+	}
+	if m.cluster.Status.Istio != nil {
+		return m.cluster.Status.Istio.Network
+	}
+	return ""
+}
+
+func retriesOf(p v1alpha1.TrafficPolicySpec) istio.Retries {
+	switch p.Retries.Mode {
+	case v1alpha1.RetryIdempotent:
+		return istio.Idempotent
+	case v1alpha1.RetrySafe:
+		return istio.Safe
+	}
+	return istio.Auto
+}
+
+// rulesOf returns what shall stand in a member for the phase that the plan is in.
+func rulesOf(rendered istio.Rules, phase v1alpha1.RulesPhase) []map[string]any {
+	switch phase {
+	case v1alpha1.RulesDestinationRules:
+		return rendered.DestinationRules
+	case v1alpha1.RulesWeights:
+		return slices.Concat(rendered.DestinationRules, rendered.VirtualServices)
+	}
+	return nil
+}
+
+// foreignOf finds what others wrote: rules that decide over the host, and edits in weir's own. Clients that reach the
+// host by routes of their own are named apart: they stop nothing.
+func foreignOf(m memberView, render istio.Input, rendered istio.Rules, live v1alpha1.RulesPhase) (foreign, unweighted []string) {
+	var rules []istio.Rule
+	ours := map[string]map[string]any{}
+	for _, o := range rulesOf(rendered, live) {
+		ours[ruleKey(o)] = o
+	}
+	for _, r := range m.facts.GetRules() {
+		var object map[string]any
+		if json.Unmarshal(r.GetObject(), &object) != nil {
+			continue
+		}
+		rule, err := istio.ParseRule(object)
+		if err != nil {
+			continue
+		}
+		rules = append(rules, rule)
+		want := ours[ruleKey(object)]
+		if want == nil {
+			continue
+		}
+		for _, e := range istio.Drift(want, object) {
+			if len(e.Managers) == 0 {
+				continue // a write of our own that the agent has not seen yet
+			}
+			foreign = append(foreign, fmt.Sprintf("%s %s/%s in %s: %s set %s from %s to %s; put it back, or delete the object and weir writes it anew",
+				r.GetKind(), r.GetNamespace(), r.GetName(), m.name, strings.Join(e.Managers, ", "), e.Field, e.Ours, e.Theirs))
+		}
+	}
+	for _, c := range istio.Foreign(render, rules) {
+		if c.Code.Blocks() {
+			foreign = append(foreign, m.name+": "+c.String())
+		} else {
+			unweighted = append(unweighted, m.name+": "+c.String())
+		}
+	}
+	return foreign, unweighted
+}
+
+func ruleKey(o map[string]any) string {
+	u := unstructured.Unstructured{Object: o}
+	return u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
+}
+
+// portsOf merges the ports of all exports by name, then protocol and number; the oldest export's come first.
+func portsOf(in *input) []v1alpha1.ServicePort {
+	exporters := slices.DeleteFunc(in.exporters(), func(m memberView) bool { return m.facts == nil })
+	slices.SortStableFunc(exporters, func(a, b memberView) int {
+		return int(a.facts.GetCreatedUnix() - b.facts.GetCreatedUnix())
+	})
+	var out []v1alpha1.ServicePort
+	for _, m := range exporters {
+		for _, p := range m.facts.GetPorts() {
+			if !slices.ContainsFunc(out, func(have v1alpha1.ServicePort) bool { return clashes(have, p) }) {
+				out = append(out, v1alpha1.ServicePort{Name: p.GetName(), Port: p.GetPort(), Protocol: protocol(p), AppProtocol: p.GetAppProtocol()})
+			}
+		}
+	}
+	if len(out) == 0 && in.service != nil {
+		return in.service.Status.Ports
+	}
+	return out
+}
+
+func clashes(have v1alpha1.ServicePort, p *pb.Port) bool {
+	return have.Name == p.GetName() || have.Port == p.GetPort() && have.Protocol == protocol(p)
+}
+
+func protocol(p *pb.Port) string {
+	if p.GetProtocol() == "" {
+		return "TCP"
+	}
+	return p.GetProtocol()
+}

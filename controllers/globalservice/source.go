@@ -1,0 +1,82 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/weir-io/weir/resview/pb"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+// memberChanges queues the services whose facts changed in a member.
+type memberChanges struct {
+	members *stream.Server
+	all     func(context.Context) []reconcile.Request
+}
+
+// Start watches until the context ends.
+func (m *memberChanges) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	sub := m.members.Subscribe()
+	go func() {
+		defer sub.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-sub.C():
+			}
+			m.queue(ctx, sub.Take(), queue)
+		}
+	}()
+	return nil
+}
+
+func (m *memberChanges) queue(ctx context.Context, changes []stream.Change, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	whole := false
+	for _, c := range changes {
+		if c.Service == (types.NamespacedName{}) {
+			whole = true
+			continue
+		}
+		queue.Add(reconcile.Request{NamespacedName: c.Service})
+	}
+	if !whole {
+		return
+	}
+	for _, req := range m.all(ctx) {
+		queue.Add(req)
+	}
+}
+
+// targetSet is what is wanted of the provers for one service.
+type targetSet struct{ target *pb.Target }
+
+// sendTargets hands every member the whole list; the server sends it on only where it changed. The lock is held.
+func (r *Reconciler) sendTargets() {
+	keys := make([]types.NamespacedName, 0, len(r.targets))
+	for key := range r.targets {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, snap := range r.Members.Snapshots() {
+		list := make([]*pb.Target, 0, len(keys))
+		for _, key := range keys {
+			list = append(list, proto.CloneOf(r.targets[key].target))
+		}
+		if err := r.Members.SetTargets(snap.Cluster, list); err != nil {
+			logf.Log.WithName("globalservice").Error(err, "set targets", "cluster", snap.Cluster)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// clustersOf says for each member what is wanted, written and held. What is held is widened to what the plan wants
+// before anything is written, and narrowed to it only by a proof.
+func clustersOf(in *input, spec v1alpha1.GlobalServiceSpec, weights v1alpha1.ProofStatus, written bool) []v1alpha1.GlobalServiceClusterStatus {
+	old := map[string]v1alpha1.GlobalServiceClusterStatus{}
+	if in.service != nil {
+		for _, c := range in.service.Status.Clusters {
+			old[c.Name] = c
+		}
+	}
+	plans := map[string]v1alpha1.GlobalServiceCluster{}
+	for _, p := range spec.Clusters {
+		plans[p.Name] = p
+	}
+	var out []v1alpha1.GlobalServiceClusterStatus
+	for _, m := range in.exporters() {
+		c, known := old[m.name]
+		if !known {
+			c = v1alpha1.GlobalServiceClusterStatus{Name: m.name}
+		}
+		observe(&c, m)
+		c.Weight = weightOf(c.Weight, plans[m.name].Weight, spec.Phase, weights, written)
+		out = append(out, c)
+	}
+	return out
+}
+
+// weightOf follows a weight from wanted to proven.
+func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase, proof v1alpha1.ProofStatus, written bool) v1alpha1.WeightStatus {
+	if phase != v1alpha1.RulesWeights {
+		// No route of ours stands, so a proxy may use any share.
+		return v1alpha1.WeightStatus{Wanted: wanted, ProvenLow: 0, ProvenHigh: 1000}
+	}
+	w := v1alpha1.WeightStatus{Wanted: wanted, Written: -1, ProvenLow: min(old.ProvenLow, wanted), ProvenHigh: max(old.ProvenHigh, wanted)}
+	if written {
+		w.Written = wanted
+	}
+	if written && (proof.Level == v1alpha1.ProofProven || proof.Level == v1alpha1.ProofTimed) {
+		w.ProvenLow, w.ProvenHigh = wanted, wanted
+	}
+	return w
+}
+
+// observe takes over what a member reports. A member that is not heard keeps its numbers and is marked Blind; one that
+// no longer has the Service has none.
+func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView) {
+	c.Sight = v1alpha1.SightBlind
+	if !m.seen {
+		return
+	}
+	c.Sight = v1alpha1.SightSeen
+	if m.facts == nil {
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Workloads = 0, 0, 0, nil, nil
+		return
+	}
+	c.Replicas, c.Workloads = 0, nil
+	for _, w := range m.facts.GetWorkloads() {
+		c.Replicas += max(w.GetReplicas(), 0)
+		c.Workloads = append(c.Workloads, w.GetKind()+"/"+w.GetName())
+	}
+	slices.Sort(c.Workloads)
+	c.Ready, c.Fenced = 0, 0
+	for _, p := range m.facts.GetPods() {
+		if !p.GetReady() || p.GetTerminating() {
+			continue
+		}
+		c.Ready++
+		if p.GetFenced() {
+			c.Fenced++
+		}
+	}
+	if len(m.facts.GetWorkloads()) == 0 {
+		c.Replicas = c.Ready
+	}
+	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts)
+}
+
+// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all.
+func loadOf(facts *pb.ServiceFacts) (v1alpha1.QuietState, *int64, *int64) {
+	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	var inFlight, rate int64
+	measured := true
+	for _, p := range pods {
+		measured = measured && p.GetLoad().GetMeasured()
+		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40)) //nolint:gosec // bounded.
+		rate += int64(p.GetLoad().GetRate() * 1000)
+	}
+	if !measured {
+		return v1alpha1.QuietNotMeasured, nil, nil
+	}
+	fenced := slices.DeleteFunc(slices.Clone(pods), func(p *pb.Pod) bool { return !p.GetFenced() })
+	quiet := uint32(2)
+	for _, p := range fenced {
+		quiet = min(quiet, p.GetLoad().GetQuietScrapes())
+	}
+	states := []v1alpha1.QuietState{v1alpha1.QuietBusy, v1alpha1.QuietOnce, v1alpha1.QuietQuiet}
+	state := states[quiet]
+	if len(fenced) == 0 && rate > 0 {
+		state = v1alpha1.QuietBusy
+	}
+	return state, &inFlight, &rate
+}
+
+// spillHeadroom is how many replicas' worth of traffic the others could take if the largest member emptied: their
+// ready pods less its share of the whole.
+func spillHeadroom(clusters []v1alpha1.GlobalServiceClusterStatus) *int32 {
+	var ready, largest int32
+	for _, c := range clusters {
+		serving := c.Ready - c.Fenced
+		ready += serving
+		largest = max(largest, serving)
+	}
+	if len(clusters) < 2 || ready == 0 {
+		return nil
+	}
+	left := (ready - largest) - largest
+	return &left
+}

@@ -1,0 +1,9 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hub is how weir's controllers write objects on the hub: by server-side apply, each under a field manager of
+// its own, and never over another's fields.
+//
+// It promises that a write of a spec goes on top of the version that was read (a conflict otherwise), and that a write
+// of a status holds only what its manager owns. It decides nothing.
+package hub

@@ -1,0 +1,131 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+)
+
+// KubeconfigKey is the key of a credentials Secret that holds the kubeconfig.
+const KubeconfigKey = "kubeconfig"
+
+// Limits of one member's connection.
+const (
+	requestTimeout = 10 * time.Second
+	requestRate    = 50
+	requestBurst   = 100
+	firstBackoff   = time.Second
+	longestBackoff = 30 * time.Second
+)
+
+var (
+	// ErrNoCredentials says that the Cluster names no Secret, or that the Secret holds no usable kubeconfig.
+	ErrNoCredentials = errors.New("no credentials")
+	// ErrNotConnected says that the member did not answer a moment ago and is not asked again yet.
+	ErrNotConnected = errors.New("not connected")
+)
+
+// Door opens connections to members. It is safe for concurrent use.
+type Door struct {
+	hub       client.Reader
+	namespace string
+	now       func() time.Time
+
+	mu      sync.Mutex
+	members map[string]*Member
+}
+
+// NewDoor returns a door whose credentials Secrets are read from namespace on the hub.
+func NewDoor(hub client.Reader, namespace string) *Door {
+	return &Door{hub: hub, namespace: namespace, now: time.Now, members: map[string]*Member{}}
+}
+
+// Open returns the connection to a member, and makes it where the credentials are new. Errors are ErrNoCredentials
+// or ErrNotConnected, with the cluster and the way out.
+func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, error) {
+	if cluster.Spec.CredentialsSecretRef == nil || cluster.Spec.CredentialsSecretRef.Name == "" {
+		return nil, fmt.Errorf("cluster %q: %w: set spec.credentialsSecretRef to a Secret with a kubeconfig, or join it with kubectl weir join",
+			cluster.Name, ErrNoCredentials)
+	}
+	key := types.NamespacedName{Namespace: d.namespace, Name: cluster.Spec.CredentialsSecretRef.Name}
+	var secret corev1.Secret
+	if err := d.hub.Get(ctx, key, &secret); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("cluster %q: %w: Secret %s does not exist", cluster.Name, ErrNoCredentials, key)
+		}
+		return nil, fmt.Errorf("cluster %q: read Secret %s: %w", cluster.Name, key, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := d.members[cluster.Name]
+	if m == nil || m.secretVersion != secret.ResourceVersion {
+		fresh, err := dial(cluster.Name, &secret, d.now)
+		if err != nil {
+			return nil, err
+		}
+		m = fresh
+		d.members[cluster.Name] = m
+	}
+	if wait := m.pause(); wait > 0 {
+		return nil, fmt.Errorf("cluster %q: %w: its API server did not answer, next try in %s", cluster.Name, ErrNotConnected, wait.Round(time.Second))
+	}
+	return m, nil
+}
+
+// Forget drops the connection to a member that has left.
+func (d *Door) Forget(cluster string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.members, cluster)
+}
+
+func dial(cluster string, secret *corev1.Secret, now func() time.Time) (*Member, error) {
+	raw := secret.Data[KubeconfigKey]
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("cluster %q: %w: Secret %s/%s has no key %q", cluster, ErrNoCredentials, secret.Namespace, secret.Name, KubeconfigKey)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(raw)
+	if err != nil {
+		// The error of the parser may quote the file, which holds a token: it is not passed on.
+		return nil, fmt.Errorf("cluster %q: %w: key %q of Secret %s/%s is no kubeconfig", cluster, ErrNoCredentials, KubeconfigKey, secret.Namespace, secret.Name)
+	}
+	if err := refusePrograms(config); err != nil {
+		return nil, fmt.Errorf("cluster %q: %w: %w", cluster, ErrNoCredentials, err)
+	}
+	config.Timeout, config.QPS, config.Burst = requestTimeout, requestRate, requestBurst
+	config.UserAgent = "weir-hub"
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %q: make client: %w", cluster, err)
+	}
+	return &Member{name: cluster, dynamic: dyn, secretVersion: secret.ResourceVersion, now: now}, nil
+}
+
+// refusePrograms keeps a kubeconfig from running programs or reading files of the hub: whoever may write the Secret
+// is not by that allowed to run code beside weir.
+func refusePrograms(c *rest.Config) error {
+	switch {
+	case c.ExecProvider != nil:
+		return errors.New("the kubeconfig runs a program for its credentials: use a token or a client certificate")
+	case c.AuthProvider != nil:
+		return errors.New("the kubeconfig uses an auth provider: use a token or a client certificate")
+	case c.BearerTokenFile != "" || c.TLSClientConfig.CertFile != "" || c.TLSClientConfig.KeyFile != "" || c.TLSClientConfig.CAFile != "":
+		return errors.New("the kubeconfig names files: put the data itself into it")
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// LabelManaged marks every object that weir makes in a member.
+const (
+	LabelManaged      = "app.kubernetes.io/managed-by"
+	LabelManagedValue = "weir"
+)
+
+// Member is the connection to one member's API server. It is safe for concurrent use.
+type Member struct {
+	name          string
+	dynamic       dynamic.Interface
+	secretVersion string
+	now           func() time.Time
+
+	mu      sync.Mutex
+	until   time.Time
+	backoff time.Duration
+}
+
+// Ref names one object of a member. Namespace is empty for objects of the whole cluster.
+type Ref struct {
+	Resource  schema.GroupVersionResource
+	Namespace string
+	Name      string
+}
+
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return r.Resource.Resource + " " + r.Name
+	}
+	return r.Resource.Resource + " " + r.Namespace + "/" + r.Name
+}
+
+// Apply makes an object stand as given, as the named field manager. It reports whether it wrote. It reads first and
+// writes nothing where the object stands already. Where somebody else owns a field that would change, it writes
+// nothing and returns a *ForeignError.
+func (m *Member) Apply(ctx context.Context, manager string, ref Ref, want *unstructured.Unstructured) (bool, error) {
+	want, err := marked(want)
+	if err != nil {
+		return false, fmt.Errorf("cluster %q: apply %s: %w", m.name, ref, err)
+	}
+	live, err := m.resource(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	m.note(err)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return false, fmt.Errorf("cluster %q: read %s: %w", m.name, ref, err)
+	case stands(want, live):
+		return false, nil
+	case live.GetLabels()[LabelManaged] != LabelManagedValue:
+		return false, &ForeignError{Cluster: m.name, Ref: ref, Managers: managers(live), What: "the object was not made by weir"}
+	}
+	_, err = m.resource(ref).Apply(ctx, ref.Name, want, metav1.ApplyOptions{FieldManager: manager})
+	m.note(err)
+	if foreign := foreignError(m.name, ref, err); foreign != nil {
+		return false, foreign
+	}
+	if err != nil {
+		return false, fmt.Errorf("cluster %q: apply %s: %w", m.name, ref, err)
+	}
+	return true, nil
+}
+
+// ApplyStatus makes the status of an object that weir made stand as given. It writes nothing where it stands already,
+// the times of conditions left aside.
+func (m *Member) ApplyStatus(ctx context.Context, manager string, ref Ref, want *unstructured.Unstructured) error {
+	live, err := m.resource(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	m.note(err)
+	if err != nil {
+		return fmt.Errorf("cluster %q: read %s: %w", m.name, ref, err)
+	}
+	if live.GetLabels()[LabelManaged] != LabelManagedValue || within(timeless(plain(want.Object["status"])), timeless(plain(live.Object["status"]))) {
+		return nil
+	}
+	part := &unstructured.Unstructured{Object: map[string]any{"status": want.Object["status"]}}
+	part.SetGroupVersionKind(want.GroupVersionKind())
+	part.SetNamespace(want.GetNamespace())
+	part.SetName(want.GetName())
+	_, err = m.resource(ref).ApplyStatus(ctx, ref.Name, part, metav1.ApplyOptions{FieldManager: manager})
+	m.note(err)
+	if err != nil {
+		return fmt.Errorf("cluster %q: apply the status of %s: %w", m.name, ref, err)
+	}
+	return nil
+}
+
+// Delete removes an object that weir made; one that is gone is no error, one that weir did not make is left alone.
+// It reports whether it deleted.
+func (m *Member) Delete(ctx context.Context, ref Ref) (bool, error) {
+	live, err := m.resource(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	m.note(err)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cluster %q: read %s: %w", m.name, ref, err)
+	}
+	if live.GetLabels()[LabelManaged] != LabelManagedValue {
+		return false, nil
+	}
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	err = m.resource(ref).Delete(ctx, ref.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+	})
+	m.note(err)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("cluster %q: delete %s: %w", m.name, ref, err)
+	}
+	return true, nil
+}
+
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// LabelPod sets one label of one pod, or takes it off where value is empty. The pod is the one with the given UID:
+// another that has taken its name since is left alone, and a pod that is gone is no error.
+func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, uid types.UID, key, value string) error {
+	var set any
+	if value != "" {
+		set = value
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "labels": map[string]any{key: set}}})
+	if err != nil {
+		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
+	}
+	ref := Ref{Resource: podResource, Namespace: namespace, Name: name}
+	_, err = m.resource(ref).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	m.note(err)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
+	}
+	return nil
+}
+
+func (m *Member) resource(r Ref) dynamic.ResourceInterface {
+	if r.Namespace == "" {
+		return m.dynamic.Resource(r.Resource)
+	}
+	return m.dynamic.Resource(r.Resource).Namespace(r.Namespace)
+}
+
+// note lengthens or ends the back-off: only silence counts, an answer of any kind is contact.
+func (m *Member) note(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !silent(err) {
+		m.backoff, m.until = 0, time.Time{}
+		return
+	}
+	m.backoff = min(max(2*m.backoff, firstBackoff), longestBackoff)
+	m.until = m.now().Add(m.backoff)
+}
+
+func (m *Member) pause() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.until.Sub(m.now())
+}
+
+func silent(err error) bool {
+	if err == nil {
+		return false
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return false
+	}
+	var netErr net.Error
+	return errors.As(err, &netErr) || errors.Is(err, context.DeadlineExceeded)
+}
+

@@ -1,0 +1,127 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"strings"
+	"time"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+// defaultQuietTimeout stands in for a drain without a limit of its own.
+const defaultQuietTimeout = 5 * time.Minute
+
+// proofOf reads a lease. A proof of an older generation says nothing about the one that was written last. late says
+// that the user's patience with proxies is over: where nothing but proxies is missing, the wait then stands in for them.
+func proofOf(p v1alpha1.ProofStatus, generation int64, written, late bool, now time.Time) shift.Proof {
+	if !written {
+		return shift.Proof{Level: shift.Unwritten, Lease: shift.Stale}
+	}
+	out := shift.Proof{Level: shift.Waiting, Lease: shift.Stale, Missing: laggards(p.Missing)}
+	if p.Generation == generation {
+		switch p.Level {
+		case v1alpha1.ProofProven:
+			out.Level, out.Missing = shift.Proven, nil
+		case v1alpha1.ProofTimed:
+			out.Level = shift.Timed
+		}
+	}
+	switch {
+	case p.Generation == generation && p.Lease == v1alpha1.LeaseLapsed:
+		out.Lease = shift.Lapsed
+	case late && out.Level == shift.Waiting && p.Generation == generation && onlyProxies(p.Missing):
+		out.Level, out.Lease = shift.Timed, shift.Fresh
+	case p.SeenAt != nil && now.Sub(p.SeenAt.Time) < leaseTime:
+		out.Lease = shift.Fresh
+	}
+	return out
+}
+
+// proxyMark stands before the name of a proxy in a line of what is missing, as opposed to an istiod or an agent.
+const proxyMark = "proxy "
+
+func onlyProxies(lines []string) bool {
+	for _, l := range laggards(lines) {
+		if !strings.HasPrefix(l.Name, proxyMark) {
+			return false
+		}
+	}
+	return len(lines) > 0
+}
+
+// laggards reads lines of the form "cluster/proxy name: why".
+func laggards(lines []string) []shift.Laggard {
+	var out []shift.Laggard
+	for _, line := range lines {
+		who, _, _ := strings.Cut(line, ": ")
+		cluster, name, ok := strings.Cut(who, "/")
+		if !ok {
+			cluster, name = "", who
+		}
+		out = append(out, shift.Laggard{Cluster: cluster, Name: name})
+	}
+	return out
+}
+
+// quietOf says how quiet the fenced pods are; the limit counts from the last step of the fence.
+func quietOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, now time.Time) shift.Quiet {
+	if c.Quiet == v1alpha1.QuietQuiet {
+		return shift.Twice
+	}
+	if quietLimitPassed(gs, c.Name, w, now) {
+		return shift.Overdue
+	}
+	switch c.Quiet {
+	case v1alpha1.QuietOnce:
+		return shift.Once
+	case v1alpha1.QuietNotMeasured, "":
+		return shift.NotMeasured
+	}
+	return shift.Busy
+}
+
+func inFlightOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, now time.Time) shift.InFlight {
+	switch {
+	case c.InFlight != nil && *c.InFlight == 0:
+		return shift.NoWork
+	case quietLimitPassed(gs, c.Name, w, now):
+		return shift.WorkOverdue
+	case c.InFlight == nil:
+		return shift.WorkNotMeasured
+	}
+	return shift.SomeWork
+}
+
+func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, now time.Time) bool {
+	if w.drain == nil {
+		return false
+	}
+	limit := defaultQuietTimeout
+	if w.drain.Spec.QuietTimeout != nil {
+		limit = w.drain.Spec.QuietTimeout.Duration
+	}
+	for i := len(gs.Status.Steps) - 1; i >= 0; i-- {
+		if s := gs.Status.Steps[i]; s.Kind == shift.Fence.String() && s.Cluster == cluster {
+			return now.Sub(s.StartedAt.Time) > limit
+		}
+	}
+	return false
+}
+
+// proxyTimeoutPassed says whether the write under way has waited longer for its proof than some drain allows.
+func proxyTimeoutPassed(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) bool {
+	var limit time.Duration
+	for _, d := range drains {
+		if t := d.Spec.ProxyTimeout; t != nil && t.Duration > 0 && (limit == 0 || t.Duration < limit) {
+			limit = t.Duration
+		}
+	}
+	if limit == 0 || len(gs.Status.Steps) == 0 {
+		return false
+	}
+	last := gs.Status.Steps[len(gs.Status.Steps)-1]
+	return now.Sub(last.StartedAt.Time) > limit
+}

@@ -1,0 +1,98 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+// planOf writes a step into a plan. The plan names every cluster of the state, sorted, and nothing else changes but
+// what the step says. A step that this plan has no field for is an error: it must not be lost in silence.
+func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step) (v1alpha1.GlobalServiceSpec, error) {
+	out := *spec.DeepCopy()
+	out.Clusters = mergeClusters(spec.Clusters, state)
+	switch step.Kind {
+	case shift.Wait, shift.Done:
+	case shift.Rules:
+		out.Phase = v1alpha1.RulesDestinationRules
+		out.Generation++
+	case shift.Split:
+		out.Phase = v1alpha1.RulesWeights
+		out.Generation++
+		for _, w := range step.Split {
+			find(out.Clusters, w.Cluster).Weight = int32(w.Share)
+		}
+	case shift.Fence, shift.Unfence:
+		c := find(out.Clusters, step.Cluster)
+		c.FencedPods, c.NewPods = step.Fenced, v1alpha1.PodsOpen
+		if step.Entry == shift.Shut {
+			c.NewPods = v1alpha1.PodsFenced
+		}
+		out.FenceGeneration++
+	case shift.Renew:
+		if step.Renews == shift.FenceSubject {
+			out.FenceGeneration++
+		} else {
+			out.Generation++
+		}
+	case shift.Release:
+		out.Record = nil
+	default:
+		return spec, fmt.Errorf("step %s of %s: this plan moves traffic only", step.Kind, state.Service)
+	}
+	return out, nil
+}
+
+// recordOf is what stands now, as the way back of the move that begins.
+func recordOf(state shift.State, now metav1.Time) *v1alpha1.ShiftRecord {
+	r := &v1alpha1.ShiftRecord{Since: now, Demand: state.Demand}
+	for _, c := range state.Clusters {
+		r.Before = append(r.Before, v1alpha1.ClusterBefore{Name: c.Name, Replicas: c.Before.Replicas, Weight: int32(c.Before.Share)})
+	}
+	slices.SortFunc(r.Before, func(a, b v1alpha1.ClusterBefore) int { return strings.Compare(a.Name, b.Name) })
+	return r
+}
+
+func mergeClusters(have []v1alpha1.GlobalServiceCluster, state shift.State) []v1alpha1.GlobalServiceCluster {
+	var out []v1alpha1.GlobalServiceCluster
+	for _, c := range state.Clusters {
+		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, NewPods: v1alpha1.PodsOpen}
+		if i := slices.IndexFunc(have, func(h v1alpha1.GlobalServiceCluster) bool { return h.Name == c.Name }); i >= 0 {
+			plan = have[i]
+		}
+		out = append(out, plan)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.GlobalServiceCluster) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// find returns the cluster's plan. A step names clusters of its state only, and all of those are in the plan.
+func find(clusters []v1alpha1.GlobalServiceCluster, name string) *v1alpha1.GlobalServiceCluster {
+	for i := range clusters {
+		if clusters[i].Name == name {
+			return &clusters[i]
+		}
+	}
+	return &v1alpha1.GlobalServiceCluster{}
+}
+
+func blockersOf(blocked []shift.Blocked) []v1alpha1.Blocker {
+	var out []v1alpha1.Blocker
+	for _, b := range blocked {
+		if len(out) == maxBlockers {
+			break
+		}
+		out = append(out, v1alpha1.Blocker{
+			Code: b.Code.String(), Cluster: b.Cluster, Subject: b.Subject, Wakes: b.Wakes.String(), Message: b.Sentence(),
+		})
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+// FieldManager owns the plan in a GlobalService's spec, and shift and steps in its status.
+const FieldManager = "weir-shift"
+
+// Bounds of what is kept in status.
+const (
+	maxBlockers = 20
+	maxSteps    = 32
+)
+
+// lookAgain is how soon a service under way is looked at without an event: limits and leases pass by the clock.
+const lookAgain = time.Second
+
+// Reconciler plans the moves of every GlobalService.
+type Reconciler struct {
+	Client   client.Client
+	Recorder events.EventRecorder
+	Tracer   *tracing.Tracer
+	Now      func() time.Time
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(m).
+		Named("shift").
+		For(&v1alpha1.GlobalService{}).
+		Watches(&v1alpha1.ClusterDrain{}, handler.EnqueueRequestsFromMapFunc(r.servicesOf)).
+		Complete(r)
+}
+
+// servicesOf returns all services: a drain changes what each of them may do.
+func (r *Reconciler) servicesOf(ctx context.Context, _ client.Object) []reconcile.Request {
+	var list v1alpha1.GlobalServiceList
+	if err := r.Client.List(ctx, &list); err != nil {
+		logf.FromContext(ctx).Error(err, "list global services")
+		return nil
+	}
+	out := make([]reconcile.Request, 0, len(list.Items))
+	for _, gs := range list.Items {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: gs.Namespace, Name: gs.Name}})
+	}
+	return out
+}
+
+// Reconcile gathers, asks for the next step, and writes it down.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var gs v1alpha1.GlobalService
+	if err := r.Client.Get(ctx, req.NamespacedName, &gs); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !ready(&gs) {
+		return ctrl.Result{}, nil
+	}
+	drains, err := r.drainsOf(ctx, &gs)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	state := stateOf(&gs, drains, r.Now())
+	moving := slices.ContainsFunc(state.Clusters, func(c shift.Cluster) bool { return c.Goal != shift.Stay })
+	if moving && gs.Spec.Record == nil {
+		return r.open(ctx, &gs, state)
+	}
+	if err := shift.Validate(state); err != nil {
+		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
+	}
+	step, blocked := shift.Next(state)
+	plan, err := planOf(gs.Spec, state, step)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.write(ctx, &gs, drains, step, blocked, plan); err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: lookAgain}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
+	}
+	if moving || len(blocked) > 0 {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// ready says whether the last plan was carried out and something is known of the service: before that there is
+// nothing to plan on.
+func ready(gs *v1alpha1.GlobalService) bool {
+	return gs.DeletionTimestamp.IsZero() && gs.Status.ObservedGeneration == gs.Generation &&
+		len(gs.Status.Clusters) > 0 && !hub.NotServed(gs.Status.Conditions)
+}
+
+func (r *Reconciler) drainsOf(ctx context.Context, gs *v1alpha1.GlobalService) ([]v1alpha1.ClusterDrain, error) {
+	var list v1alpha1.ClusterDrainList
+	if err := r.Client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list cluster drains: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(d v1alpha1.ClusterDrain) bool {
+		return !slices.ContainsFunc(gs.Status.Clusters, func(c v1alpha1.GlobalServiceClusterStatus) bool {
+			return c.Name == d.Spec.ClusterName
+		})
+	}), nil
+}
+
+// open writes down what stands, before the first step of a move.
+func (r *Reconciler) open(ctx context.Context, gs *v1alpha1.GlobalService, state shift.State) (ctrl.Result, error) {
+	spec := *gs.Spec.DeepCopy()
+	spec.Clusters = mergeClusters(gs.Spec.Clusters, state)
+	spec.Record = recordOf(state, hub.Time(r.Now()))
+	err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, gs.ResourceVersion, spec)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// write keeps the step in status first and in the plan second: a step that was planned is always on record.
+func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain,
+	step shift.Step, blocked []shift.Blocked, plan v1alpha1.GlobalServiceSpec,
+) error {
+	records := r.recordsOf(gs, drains, step, plan)
+	status := statusOf(gs, step, blocked, records, r.Now())
+	version := gs.ResourceVersion
+	if !equality.Semantic.DeepEqual(status, ownStatus(gs)) {
+		applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, gs, status)
+		if err != nil {
+			return err
+		}
+		if applied.GetGeneration() != gs.Generation {
+			return nil // the plan has moved on since it was read
+		}
+		version = applied.GetResourceVersion()
+	}
+	for _, record := range records {
+		r.Tracer.Step(gs, drains, record)
+		r.Recorder.Eventf(gs, nil, corev1.EventTypeNormal, record.Kind, "Shift", "%s", record.Message)
+		logf.FromContext(ctx).Info("step", "kind", record.Kind, "goal", record.Goal, "cluster", record.Cluster, "generation", record.Generation)
+	}
+	if equality.Semantic.DeepEqual(plan, gs.Spec) {
+		return nil
+	}
+	return hub.ApplySpec(ctx, r.Client, FieldManager, gs, version, plan)
+}

@@ -1,0 +1,152 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+// ownedStatus is the part of a GlobalService's status that this controller owns.
+type ownedStatus struct {
+	Conditions []metav1.Condition    `json:"conditions,omitempty"`
+	Shift      v1alpha1.ShiftStatus  `json:"shift"`
+	Steps      []v1alpha1.StepRecord `json:"steps,omitempty"`
+}
+
+func ownStatus(gs *v1alpha1.GlobalService) ownedStatus {
+	out := ownedStatus{Shift: gs.Status.Shift, Steps: gs.Status.Steps}
+	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionTrafficShifted); c != nil {
+		out.Conditions = []metav1.Condition{*c}
+	}
+	return out
+}
+
+// recordsOf returns what is new: the step, and a Done for each cluster whose goal this state meets for the first time.
+func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, step shift.Step, plan v1alpha1.GlobalServiceSpec) []v1alpha1.StepRecord {
+	goals := map[string]v1alpha1.GoalKind{}
+	for _, d := range drains {
+		goals[d.Spec.ClusterName] = d.Status.Goal
+	}
+	var out []v1alpha1.StepRecord
+	add := func(kind shift.Kind, goal v1alpha1.GoalKind, cluster string) {
+		rec := v1alpha1.StepRecord{
+			Goal: goal, Kind: kind.String(), Cluster: cluster, Message: sentence(step, kind, cluster),
+			Generation: plan.Generation, FenceGeneration: plan.FenceGeneration, StartedAt: metav1.NewMicroTime(r.Now()),
+			Weights: gs.Status.Weights.DeepCopy(), Fence: gs.Status.Fence.DeepCopy(),
+			TraceID: tracing.IDOf(drains, cluster),
+		}
+		if !repeats(gs.Status.Steps, rec) {
+			out = append(out, rec)
+		}
+	}
+	for _, cluster := range step.Finished {
+		if goal := goals[cluster]; goal != "" && !alreadyDone(gs.Status.Steps, goal, cluster) {
+			add(shift.Done, goal, cluster)
+		}
+	}
+	if step.Kind != shift.Wait && step.Kind != shift.Done {
+		add(step.Kind, goals[step.Cluster], step.Cluster)
+	}
+	return out
+}
+
+// repeats says whether the last record is of the same step: it was recorded, and the plan was not written then.
+func repeats(steps []v1alpha1.StepRecord, rec v1alpha1.StepRecord) bool {
+	if len(steps) == 0 {
+		return false
+	}
+	last := steps[len(steps)-1]
+	return last.Kind == rec.Kind && last.Cluster == rec.Cluster && last.Goal == rec.Goal &&
+		last.Generation == rec.Generation && last.FenceGeneration == rec.FenceGeneration
+}
+
+// alreadyDone says whether the last that was recorded of a cluster is that this goal of it was met.
+func alreadyDone(steps []v1alpha1.StepRecord, goal v1alpha1.GoalKind, cluster string) bool {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Cluster == cluster {
+			return steps[i].Kind == shift.Done.String() && steps[i].Goal == goal
+		}
+	}
+	return false
+}
+
+func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked, records []v1alpha1.StepRecord, now time.Time) ownedStatus {
+	out := ownedStatus{
+		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked)},
+		Steps: append(append([]v1alpha1.StepRecord{}, gs.Status.Steps...), records...),
+	}
+	if n := len(out.Steps) - maxSteps; n > 0 {
+		out.Steps = out.Steps[n:]
+	}
+	out.Shift.Since = gs.Status.Shift.Since
+	if gs.Status.Shift.Step != out.Shift.Step || gs.Status.Shift.Cluster != out.Shift.Cluster || out.Shift.Since == nil {
+		t := metav1.NewTime(now.Truncate(time.Second))
+		out.Shift.Since = &t
+	}
+	conditions := ownStatus(gs).Conditions
+	meta.SetStatusCondition(&conditions, shiftedCondition(gs, step, blocked))
+	out.Conditions = conditions
+	return out
+}
+
+func shiftedCondition(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked) metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionTrafficShifted, ObservedGeneration: gs.Generation,
+		Status: metav1.ConditionTrue, Reason: "AsWanted", Message: "traffic is where it is wanted",
+	}
+	if step.Kind == shift.Done {
+		return c
+	}
+	c.Status, c.Reason = metav1.ConditionFalse, step.Kind.String()
+	c.Message = sentence(step, step.Kind, step.Cluster)
+	var waits []string
+	for _, b := range blocked {
+		if !b.Note {
+			c.Reason = b.Code.String()
+			waits = append(waits, b.Sentence())
+		}
+	}
+	if len(waits) > 0 {
+		c.Message = strings.Join(waits[:min(len(waits), 3)], "; ")
+	}
+	return c
+}
+
+// sentence says a step in words.
+func sentence(step shift.Step, kind shift.Kind, cluster string) string {
+	switch kind {
+	case shift.Rules:
+		return "writing the subsets to every member"
+	case shift.Split:
+		return "writing new weights: " + splitWords(step.Split)
+	case shift.Fence:
+		return fmt.Sprintf("fencing pods of %s, %d in all", cluster, step.Fenced)
+	case shift.Unfence:
+		return fmt.Sprintf("taking the fence off pods of %s, %d keep it", cluster, step.Fenced)
+	case shift.Renew:
+		return "writing the same plan anew, so that it can be proven"
+	case shift.Release:
+		return "letting go of the record of the move"
+	case shift.Done:
+		return fmt.Sprintf("%s is where it was wanted", cluster)
+	}
+	return "waiting"
+}
+
+func splitWords(split []shift.Weight) string {
+	var parts []string
+	for _, w := range split {
+		parts = append(parts, fmt.Sprintf("%s %d.%d %%", w.Cluster, w.Share/10, w.Share%10))
+	}
+	return strings.Join(parts, ", ")
+}
