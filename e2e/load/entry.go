@@ -110,5 +110,12 @@ func parseEntry(line string) (Entry, error) {
 	}
 }
 
+// IsArrival reports whether a line of a ledger, with or without its line feed,
+// tells of a request that reached the application.
+func IsArrival(line []byte) bool {
+	e, err := parseEntry(strings.TrimSuffix(string(line), "\n"))
+	return err == nil && e.begins()
+}
+
 // begins reports whether the entry is the arrival of a request.
 func (e Entry) begins() bool { return e.Event == Arrived || e.Event == Executed }

@@ -1,0 +1,204 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/e2e/load/echo"
+	"github.com/weir-io/weir/e2e/rig"
+)
+
+// replicas of the application in each cluster.
+const replicas = 3
+
+// Limits of waits. A machine that is much slower than these cannot carry the
+// demo.
+const (
+	readyLimit = 3 * time.Minute
+	goneLimit  = time.Minute
+)
+
+// Power takes whole clusters away and gives them back.
+type Power interface {
+	// PowerOff cuts the cluster's links, then ends everything in it.
+	PowerOff(ctx context.Context, cluster string) error
+	// PowerOn starts what PowerOff ended and returns when the node is Ready.
+	PowerOn(ctx context.Context, cluster string) error
+}
+
+// stage is a fleet with the application on it and clients around it.
+type stage struct {
+	fleet   *rig.Fleet
+	power   Power
+	options Options
+	tell    *narrator
+	// run tells the files of one attempt from those of another.
+	run string
+
+	places  []place
+	ledgers map[string]string // by cluster
+	outside []*outsider
+
+	mu  sync.Mutex
+	off map[string]bool // clusters without power
+}
+
+// newStage makes the folders of a run. It starts nothing.
+func newStage(fleet *rig.Fleet, power Power, o Options, tell *narrator, attempt int) (*stage, error) {
+	s := &stage{
+		fleet: fleet, power: power, options: o, tell: tell,
+		run:     fmt.Sprintf("demo-%d-%d", time.Now().Unix(), attempt),
+		ledgers: map[string]string{}, off: map[string]bool{},
+	}
+	for _, c := range fleet.Members() {
+		dir, err := c.HostDir(s.run + "-ledger")
+		if err != nil {
+			return nil, err
+		}
+		s.ledgers[c.Name] = dir
+		if c.Name == victim {
+			continue
+		}
+		p := place{Client: c.Name + "-mesh", Cluster: c.Name}
+		if p.Out, err = c.HostDir(s.run + "-out"); err != nil {
+			return nil, err
+		}
+		if p.Control, err = c.HostDir(s.run + "-control"); err != nil {
+			return nil, err
+		}
+		base := filepath.Join(fleet.RunDir, "outside", s.run, c.Name)
+		s.places = append(s.places, p, place{
+			Client: c.Name + "-outside", Cluster: c.Name, Outside: true,
+			Out: filepath.Join(base, "out"), Control: filepath.Join(base, "control"),
+		})
+	}
+	return s, nil
+}
+
+// deploy puts the application into every member, with the way in, and waits
+// until it is ready.
+func (s *stage) deploy(ctx context.Context, ending echo.Ending) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, c := range s.fleet.Members() {
+		g.Go(func() error {
+			text, err := render("echo", server{Cluster: c.Name, Replicas: replicas, Ending: ending, LedgerDir: s.ledgers[c.Name]})
+			if err != nil {
+				return err
+			}
+			space, err := render("namespace", nil)
+			if err != nil {
+				return err
+			}
+			ingress, err := render("ingress", nil)
+			if err != nil {
+				return err
+			}
+			if err := c.Apply(ctx, space, text, ingress); err != nil {
+				return err
+			}
+			return c.WaitDeployment(ctx, namespace, serverName, readyLimit)
+		})
+	}
+	return g.Wait()
+}
+
+// scale sets the application's replicas in a cluster and waits until they are
+// ready, or gone.
+func (s *stage) scale(ctx context.Context, cluster string, n int) error {
+	c, err := s.fleet.Cluster(cluster)
+	if err != nil {
+		return err
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)
+	_, err = client.AppsV1().Deployments(namespace).Patch(ctx, serverName, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("cluster %q: scale %s to %d: %w", cluster, serverName, n, err)
+	}
+	limit := readyLimit
+	if n == 0 {
+		limit = goneLimit
+	}
+	return c.WaitPodsReady(ctx, namespace, "app="+serverName, n, limit)
+}
+
+// powerOff takes a cluster away.
+func (s *stage) powerOff(ctx context.Context, cluster string) error {
+	s.setOff(cluster, true)
+	return s.power.PowerOff(ctx, cluster)
+}
+
+func (s *stage) setOff(cluster string, off bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.off[cluster] = off
+}
+
+func (s *stage) isOff(cluster string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.off[cluster]
+}
+
+// restore gives back every cluster that was taken away, and waits for the
+// application there.
+func (s *stage) restore(ctx context.Context) error {
+	for _, c := range s.fleet.Members() {
+		if !s.isOff(c.Name) {
+			continue
+		}
+		s.tell.say("Power returns to %s.", c.Name)
+		if err := s.power.PowerOn(ctx, c.Name); err != nil {
+			return err
+		}
+		s.setOff(c.Name, false)
+		if err := c.WaitDeployment(ctx, namespace, serverName, readyLimit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear takes the application and its clients off the fleet, and waits until
+// their pods are gone.
+func (s *stage) clear(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, c := range s.fleet.Members() {
+		g.Go(func() error {
+			client, err := c.Client()
+			if err != nil {
+				return err
+			}
+			err = client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+			if err != nil {
+				return fmt.Errorf("cluster %q: delete the application: %w", c.Name, err)
+			}
+			return c.WaitPodsReady(ctx, namespace, "app", 0, goneLimit)
+		})
+	}
+	return g.Wait()
+}
+
+// ledgerDirs are the folders of all ledgers, in order.
+func (s *stage) ledgerDirs() []string {
+	var dirs []string
+	for _, dir := range s.ledgers {
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	return dirs
+}

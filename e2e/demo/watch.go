@@ -1,0 +1,119 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/e2e/load"
+	"github.com/weir-io/weir/e2e/load/journal"
+	"github.com/weir-io/weir/e2e/rig"
+)
+
+// tableEvery is how often the live table is shown, and askLimit how long a
+// cluster may take to say how many pods are ready.
+const (
+	tableEvery = 5 * time.Second
+	askLimit   = 2 * time.Second
+)
+
+// watch shows the live table until ctx ends.
+func (s *stage) watch(ctx context.Context) error {
+	tails := map[string]*journal.Tail{}
+	for cluster, dir := range s.ledgers {
+		tails[cluster] = journal.NewTail(dir, "ledger")
+	}
+	// What was noted before the watch began is no arrival of its first span.
+	if _, err := arrivals(tails); err != nil {
+		return err
+	}
+	last := time.Now()
+	tick := time.NewTicker(tableEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		counts, err := arrivals(tails)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		span := now.Sub(last).Seconds()
+		last = now
+		rows, err := s.rows(ctx, counts, span)
+		if err != nil {
+			return err
+		}
+		if err := s.tell.table(rows); err != nil {
+			return err
+		}
+	}
+}
+
+// rows gathers the table. A cluster that does not answer is shown as such.
+func (s *stage) rows(ctx context.Context, counts map[string]int, span float64) ([]row, error) {
+	lost, clients := map[string]int{}, map[string]bool{}
+	for _, p := range s.places {
+		live, err := readLive(p)
+		if err != nil {
+			return nil, err
+		}
+		clients[p.Cluster] = true
+		lost[p.Cluster] += live.Lost
+	}
+	var rows []row
+	for _, c := range s.fleet.Members() {
+		rows = append(rows, row{
+			Cluster: c.Name, Ready: s.ready(ctx, c), Fenced: -1,
+			Arrivals: float64(counts[c.Name]) / span, Clients: clients[c.Name], Errors: lost[c.Name],
+		})
+	}
+	return rows, nil
+}
+
+// ready counts the application's ready pods; negative when the cluster is off
+// or does not answer in time.
+func (s *stage) ready(ctx context.Context, c *rig.Cluster) int {
+	if s.isOff(c.Name) {
+		return -1
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	client, err := c.Client()
+	if err != nil {
+		return -1
+	}
+	d, err := client.AppsV1().Deployments(namespace).Get(ctx, serverName, metav1.GetOptions{})
+	if err != nil {
+		return -1
+	}
+	return int(d.Status.ReadyReplicas)
+}
+
+// arrivals counts, for each cluster, the requests that reached its pods since
+// the last call.
+func arrivals(tails map[string]*journal.Tail) (map[string]int, error) {
+	counts := map[string]int{}
+	for cluster, tail := range tails {
+		news, err := tail.Next()
+		if err != nil {
+			return nil, err
+		}
+		for _, lines := range news {
+			for line := range bytes.Lines(lines) {
+				if load.IsArrival(line) {
+					counts[cluster]++
+				}
+			}
+		}
+	}
+	return counts, nil
+}
