@@ -1,0 +1,13 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inventory is what the agent reads in its member: the Services that are annotated as global, the pods and
+// workloads behind them, the rules that decide over their hosts, and the mesh's own parts (istiods, gateways, settings).
+//
+// It promises that every answer is complete: until each kind that the member serves has been listed once, it says so and
+// shows nothing. A kind that the member does not serve (Istio, Gateway API or MCS not installed) counts as empty and is
+// looked for again. Facts are built by pure functions from what the informers hold: the same objects give the same facts,
+// in the same order.
+//
+// It never writes to the member, never judges whether traffic may move, and never keeps more of an object than it needs.
+package inventory
