@@ -7,6 +7,10 @@ annotations:
   prometheus.io/path: /metrics
   {{- end }}
   kubectl.kubernetes.io/default-container: weir
+  {{- if and (eq .Values.mode "agent") .Values.agent.joinToken }}
+  # A new token is read by a new pod.
+  weir.io/join: {{ sha256sum (print .Values.agent.joinToken .Values.agent.hubCA) | trunc 16 }}
+  {{- end }}
   {{- with .Values.pod.annotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

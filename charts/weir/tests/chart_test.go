@@ -25,7 +25,7 @@ import (
 // The least that each mode must be told.
 const (
 	hubValues   = "mode: hub\nhub: {advertiseAddress: 'weir.example.com:8443'}\n"
-	agentValues = "mode: agent\nagent: {cluster: north-1, hubAddress: 'weir.example.com:8443'}\n"
+	agentValues = "mode: agent\nagent: {clusterName: north-1, hubAddress: 'weir.example.com:8443', joinSecretName: weir-join}\n"
 )
 
 // render gives every file of the chart as Helm would send it, by the file's name without the chart's.
@@ -97,6 +97,7 @@ func decode(t *testing.T, file, doc string) resource {
 	}
 	kinds := map[string]func() any{
 		"ServiceAccount":                   func() any { return &corev1.ServiceAccount{} },
+		"Secret":                           func() any { return &corev1.Secret{} },
 		"Service":                          func() any { return &corev1.Service{} },
 		"PersistentVolumeClaim":            func() any { return &corev1.PersistentVolumeClaim{} },
 		"Deployment":                       func() any { return &appsv1.Deployment{} },
