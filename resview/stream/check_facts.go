@@ -91,6 +91,7 @@ func checkService(s *pb.ServiceFacts) *refusal {
 		each("pods", s.GetPods(), maxPods, checkPod),
 		each("workloads", s.GetWorkloads(), maxWorkloads, checkWorkload),
 		each("rules", s.GetRules(), maxRules, checkRule),
+		pairs("selector", s.GetSelector(), maxSelector, maxName),
 	)
 }
 
@@ -122,6 +123,7 @@ func checkPod(p *pb.Pod) *refusal {
 		address("pod ip", p.GetIp()),
 		text("pod workload", p.GetWorkload(), 2*maxName),
 		text("pod resource_version", p.GetResourceVersion(), maxName),
+		count("fence_generation", p.GetFenceGeneration(), math.MaxInt64),
 		checkLoad(p.GetLoad()),
 	)
 }
@@ -157,6 +159,7 @@ func checkProof(p *pb.ProofFacts) *refusal {
 		checkRef(p.GetRef()),
 		checkVerdict("weights", p.GetWeights()),
 		checkVerdict("fence", p.GetFence()),
+		checkVerdict("rules", p.GetRules()),
 	)
 }
 

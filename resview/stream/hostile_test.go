@@ -95,8 +95,13 @@ func hostile() map[string]*pb.AgentMessage {
 		"message too big": serviceWith(func(s *pb.ServiceFacts) {
 			s.Rules = repeated(65, func(int) *pb.Rule { return &pb.Rule{Object: bytes.Repeat([]byte(" "), 64<<10)} })
 		}),
-		"pod unnamed":        podWith(func(p *pb.Pod) { p.Name = "" }),
-		"pod without an IP":  podWith(func(p *pb.Pod) { p.Ip = "10.0.0.256" }),
+		"pod unnamed":       podWith(func(p *pb.Pod) { p.Name = "" }),
+		"pod without an IP": podWith(func(p *pb.Pod) { p.Ip = "10.0.0.256" }),
+		"negative fence":    podWith(func(p *pb.Pod) { p.FenceGeneration = -1 }),
+		"long selector":     serviceWith(func(s *pb.ServiceFacts) { s.Selector = map[string]string{"app": strings.Repeat("x", 254)} }),
+		"bad rules verdict": {Sequence: 2, Body: &pb.AgentMessage_Proof{Proof: &pb.ProofFacts{
+			Ref: &pb.ServiceRef{Namespace: "shop", Name: "cart"}, Rules: &pb.Verdict{Level: "Surely"},
+		}}},
 		"negative age":       podWith(func(p *pb.Pod) { p.Load.AgeMs = -1 }),
 		"age for ever":       podWith(func(p *pb.Pod) { p.Load.AgeMs = math.MaxInt64 }),
 		"rate is no number":  podWith(func(p *pb.Pod) { p.Load.Rate = math.NaN() }),

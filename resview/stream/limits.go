@@ -17,6 +17,7 @@ const (
 	maxWorkloads   = 500
 	maxPorts       = 250
 	maxAnnotations = 64
+	maxSelector    = 64
 	maxRules       = 256
 	maxRuleBytes   = 64 << 10
 
