@@ -80,8 +80,9 @@ func (p *plan) mayFall() Permille {
 	return Permille(max(0, min(most-taken, int64(Whole)))) //nolint:gosec // Within 0..1000.
 }
 
-// goingDown reports whether taking pods away from cluster i is safe, and says why not.
-// The pods that go are fenced, so what serves now is what serves after.
+// goingDown reports whether those that stay can do without the pods of cluster i, and says
+// why not. The pods that go are fenced, so what serves now is what serves after; that
+// some other cluster serves at all was asked when the leaving was admitted.
 func (p *plan) goingDown(i int, to int32) bool {
 	c := &p.Clusters[i]
 	serving, ready := p.servingAll(), int64(0)
@@ -93,8 +94,6 @@ func (p *plan) goingDown(i int, to int32) bool {
 	ready -= int64(min(c.Ready, c.Applied-to))
 	b := Blocked{Cluster: c.Name, Wakes: p.capacityWakes()}
 	switch {
-	case serving == 0 && c.Ready > 0:
-		b.Code = LastCopy
 	case ready < int64(p.MinReady):
 		b.Code, b.Have, b.Need = DisruptionBudget, int32(ready), p.MinReady //nolint:gosec // Less than MinReady.
 	case serving < int64(p.Demand):

@@ -21,7 +21,10 @@ func (p *plan) admit() {
 	gone := make([]bool, len(p.Clusters))
 	first := -1
 	for _, i := range order {
-		p.held[i] = p.refuseLast(i, gone, first) || p.refuseHalf(i, gone, first) || p.headroom(i, gone)
+		p.held[i] = p.refuseLast(i, gone, first)
+		if g := p.Clusters[i].Goal; !p.held[i] && (g == Drain || g == Move) {
+			p.held[i] = p.refuseHalf(i, gone, first) || p.headroom(i, gone)
+		}
 		gone[i] = !p.held[i]
 		if gone[i] && first < 0 {
 			first = i
@@ -36,7 +39,8 @@ func (p *plan) isOut(i int) bool {
 	return c.Entry == Shut && c.Fenced == c.Ready && (!p.weighted() || c.Wrote == 0)
 }
 
-// refuseLast refuses to drain the last cluster that can serve.
+// refuseLast refuses to drain the last cluster that can serve, and to take the last
+// ready copy, should the others have lost theirs since.
 func (p *plan) refuseLast(i int, gone []bool, first int) bool {
 	c := &p.Clusters[i]
 	if p.Demand == 0 && c.Ready == 0 || p.isOut(i) && c.Ready == 0 && c.Applied == 0 {
@@ -47,7 +51,11 @@ func (p *plan) refuseLast(i int, gone []bool, first int) bool {
 			return false
 		}
 	}
-	p.block(Blocked{Code: LastCluster, Cluster: c.Name, Wakes: p.otherWakes(i, gone, first >= 0)})
+	code := LastCluster
+	if p.isOut(i) { // Too late to refuse the drain, early enough to keep the pods.
+		code = LastCopy
+	}
+	p.block(Blocked{Code: code, Cluster: c.Name, Wakes: p.otherWakes(i, gone, first >= 0)})
 	return true
 }
 

@@ -231,8 +231,9 @@ func (u *suite) cellMoves(w world, i int, emit func(Event, world)) {
 	if c.floor {
 		with(FloorLowered, func(c *cell) { c.floor = false })
 	}
-	if c.entry == Free && c.fenced == 0 {
-		return
+	empty := u.leaves(&w, i) && w.weights != Unwritten && u.splits[w.wrote][i] == 0
+	if c.entry == Free && c.fenced == 0 && !empty {
+		return // Too busy to be quiet.
 	}
 	sends, late := false, w.fenceOverdue
 	for _, x := range w.proxies {

@@ -30,7 +30,7 @@ func Next(s State) (Step, []Blocked) {
 type plan struct {
 	State
 
-	leaving []bool     // The cluster shall end without traffic.
+	leaving []bool     // The cluster shall end without traffic: drained, or without a pod.
 	held    []bool     // Its leaving may not go on now.
 	consent bool       // Some cluster is held for consent alone.
 	pods    []int32    // Replicas at the end; what is there for plain services.
@@ -45,7 +45,6 @@ func newPlan(s State) *plan {
 	slices.SortFunc(p.Clusters, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	back := p.goesBack()
 	for i, c := range p.Clusters {
-		p.leaving[i] = c.Goal == Drain || c.Goal == Move && p.Replicas == Owned && c.Target.Replicas == 0
 		switch {
 		case p.Replicas == Plain:
 			p.pods[i] = c.Ready
@@ -54,6 +53,8 @@ func newPlan(s State) *plan {
 		default:
 			p.pods[i] = c.Target.Replicas
 		}
+		empties := p.Replicas == Owned && p.pods[i] == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
+		p.leaving[i] = c.Goal == Drain || empties
 	}
 	p.admit()
 	p.want = p.shares()
@@ -117,7 +118,7 @@ func (p *plan) finish() (Step, bool) {
 
 // finished lists the clusters whose goal is met and proven.
 func (p *plan) finished() []int {
-	if p.waitingFor() != NoSubject || p.lapsedOrStale() != NoSubject {
+	if p.waitingFor() != NoSubject || p.lapsedOrStale() != NoSubject || p.weighted() && p.Weights.Level == Unwritten {
 		return nil
 	}
 	var done []int

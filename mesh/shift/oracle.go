@@ -82,9 +82,27 @@ func open(c *Cluster) int32 {
 	return c.Ready - c.Fenced
 }
 
-// goes reports whether the user wants the cluster out of service.
+// goes reports whether the cluster shall end without traffic: the user drains it, or its
+// last pods shall go.
 func (o *oracle) goes(c *Cluster) bool {
-	return c.Goal == Drain || c.Goal == Move && o.b.Replicas == Owned && c.Target.Replicas == 0
+	return c.Goal == Drain || o.b.Replicas == Owned && o.end(c).Replicas == 0 && (c.Goal == Move || c.Applied > 0)
+}
+
+// end is what c shall hold in the end: its start, where aborts are all that is asked
+// for, else its target.
+func (o *oracle) end(c *Cluster) Place {
+	aborts := false
+	for i := range o.b.Clusters {
+		g := o.b.Clusters[i].Goal
+		if g == Drain || g == Undrain || g == Move {
+			return c.Target
+		}
+		aborts = aborts || g == Abort
+	}
+	if aborts {
+		return c.Before
+	}
+	return c.Target
 }
 
 // leavingPods is how many ready pods of cluster i the step takes away at least.
@@ -233,10 +251,7 @@ func (o *oracle) backwards() bool {
 		if b.Goal != Abort && b.Goal != Undrain {
 			continue
 		}
-		end := b.Target
-		if b.Goal == Abort && !o.mixed() {
-			end = b.Before
-		}
+		end := o.end(b)
 		owned := o.b.Replicas == Owned
 		unfences := a.Fenced < b.Fenced || b.Entry == Shut && a.Entry == Free
 		rises := o.weights && a.Wrote > b.Wrote && o.b.Weights.Level != Unwritten
@@ -254,16 +269,6 @@ func (o *oracle) backwards() bool {
 		}
 	}
 	return true
-}
-
-// mixed reports whether goals besides Abort are asked for, so that the start is no end.
-func (o *oracle) mixed() bool {
-	for i := range o.b.Clusters {
-		if g := o.b.Clusters[i].Goal; g == Drain || g == Undrain || g == Move {
-			return true
-		}
-	}
-	return false
 }
 
 func (o *oracle) ends() bool {

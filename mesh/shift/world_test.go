@@ -213,10 +213,10 @@ func (u *suite) intern(v [3]Permille) uint8 {
 	return i
 }
 
-// shares divides the traffic over the clusters that stay, in the proportion of before.
-func (u *suite) shares(stays func(i int) bool) [3]Permille {
+// shares divides the traffic over the clusters that stay, in the proportion of pods.
+func (u *suite) shares(pods []int32, stays func(i int) bool) [3]Permille {
 	raw := make([]Permille, len(u.before))
-	for i, r := range u.before {
+	for i, r := range pods {
 		if stays(i) {
 			raw[i] = Permille(r)
 		}
@@ -235,12 +235,15 @@ func (u *suite) shares(stays func(i int) bool) [3]Permille {
 
 func (u *suite) start() world {
 	u.splits, u.index = nil, nil
-	first := u.intern(u.shares(func(int) bool { return true }))
+	first := u.intern(u.shares(u.before, func(int) bool { return true }))
 	w := world{record: true, wrote: first, weightsLease: Fresh, fenceLease: Fresh}
 	for i, r := range u.before {
 		d := Unused
 		if u.dns {
 			d = Named
+			if r == 0 {
+				d = Expired
+			}
 		}
 		w.cells[i] = cell{applied: uint8(r), ready: uint8(r), sight: Seen, dns: d, goal: u.goals[i]}
 	}
@@ -276,7 +279,11 @@ func (u *suite) common(w *world) State {
 	for i := range u.before {
 		leaving = leaving || u.leaves(w, i)
 	}
-	target := u.shares(func(i int) bool { return !u.leaves(w, i) })
+	pods := u.before
+	if leaving && u.replicas == Owned {
+		pods = u.grown
+	}
+	target := u.shares(pods, func(i int) bool { return !u.leaves(w, i) })
 	if u.replicas == Plain {
 		s.Demand = 0
 		for i := range u.before {
