@@ -27,7 +27,7 @@ const (
 
 // parts are the names by which the control-plane program is called.
 var parts = []string{
-	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "pilot-discovery", "istio-validate",
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "istio-validate",
 }
 
 // builder fills the cache. Each product is made once per version, under a name that holds the hash of its inputs, and
@@ -110,7 +110,7 @@ func (b builder) steps(out string) []step {
 	const containerd = "github.com/containerd/containerd/v2/cmd/"
 	return []step{
 		{"control-plane program", control, static, []string{"go", "build", "-ldflags", flags, "-o", out + "/controlplane", "./cmd/controlplane"}, 12 * time.Minute},
-		{"pilot-agent and kubectl", control, static, []string{"go", "build", "-ldflags", flags, "-o", out + "/", "./cmd/pilot-agent", "./cmd/kubectl"}, 90 * time.Second},
+		{"istiod, pilot-agent and kubectl", control, static, []string{"go", "build", "-ldflags", flags, "-o", out + "/", "./cmd/pilot-discovery", "./cmd/pilot-agent", "./cmd/kubectl"}, 90 * time.Second},
 		{"containerd, CoreDNS and pause", node, static, []string{
 			"go", "build", "-ldflags", "-s -w", "-o", out + "/",
 			containerd + "containerd", containerd + "containerd-shim-runc-v2", containerd + "ctr", "./cmd/coredns", "./cmd/pause",

@@ -28,7 +28,7 @@ func (c *Cluster) OnNode(ctx context.Context, argv ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", append(w, argv...)...)
 }
 
-// InPod is a command in the network of the pod whose process is given: what the application in it would see.
+// InPod is a command in the network of a pod, of which PID is any process: what the application in it would see.
 func (c *Cluster) InPod(ctx context.Context, pid int, argv ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=/proc/" + strconv.Itoa(pid) + "/ns/net", "--"}, argv...)...)
 }

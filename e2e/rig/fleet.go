@@ -171,6 +171,7 @@ func (f *Fleet) boot(ctx context.Context) error {
 
 // boot plugs a cluster in and starts all it runs.
 func (c *Cluster) boot(ctx context.Context) error {
+	begin := time.Now()
 	if err := joinNetwork(ctx, c.place); err != nil {
 		return fmt.Errorf("cluster %q: %w", c.Name, err)
 	}
@@ -185,7 +186,7 @@ func (c *Cluster) boot(ctx context.Context) error {
 	if err := c.startNode(ctx); err != nil {
 		return err
 	}
-	return c.waitNode(ctx)
+	return c.waitNode(ctx, begin)
 }
 
 // mesh joins the members into one mesh and waits until their istiods and gateways serve.

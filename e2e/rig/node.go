@@ -180,8 +180,9 @@ func (c *Cluster) nodeProgram(role string) (process.Spec, error) {
 	return s, nil
 }
 
-// waitNode waits until the node is Ready and takes pods.
-func (c *Cluster) waitNode(ctx context.Context) error {
+// waitNode waits until the node is Ready and takes pods. What the node said before the given time does not count: after a
+// power-off the API server still shows the node as it was.
+func (c *Cluster) waitNode(ctx context.Context, since time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	client, err := c.Client()
@@ -189,20 +190,35 @@ func (c *Cluster) waitNode(ctx context.Context) error {
 		return err
 	}
 	return c.poll(ctx, "node Ready", 300*time.Millisecond, func() (string, error) {
+		lease, err := client.CoordinationV1().Leases("kube-node-lease").Get(ctx, c.place.nodeName(), metav1.GetOptions{})
+		if err != nil {
+			return err.Error(), nil //nolint:nilerr // It may come yet; the limit ends the wait.
+		}
+		if lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Time.Before(since) {
+			return "its kubelet has not reported", nil
+		}
 		node, err := client.CoreV1().Nodes().Get(ctx, c.place.nodeName(), metav1.GetOptions{})
 		if err != nil {
-			return err.Error(), nil
+			return err.Error(), nil //nolint:nilerr // It may come yet; the limit ends the wait.
 		}
-		if len(node.Spec.Taints) > 0 {
-			return "it has the taint " + node.Spec.Taints[0].Key, nil
-		}
-		for _, cond := range node.Status.Conditions {
-			if cond.Type == corev1.NodeReady && cond.Status != corev1.ConditionTrue {
-				return cond.Message, nil
-			}
-		}
-		return "", nil
+		return notReady(node), nil
 	})
+}
+
+// notReady says why a node takes no pods; empty when it does.
+func notReady(node *corev1.Node) string {
+	if len(node.Spec.Taints) > 0 {
+		return "it has the taint " + node.Spec.Taints[0].Key
+	}
+	for _, cond := range node.Status.Conditions {
+		if cond.Type == corev1.NodeReady {
+			if cond.Status == corev1.ConditionTrue {
+				return ""
+			}
+			return cond.Message
+		}
+	}
+	return "it has no status"
 }
 
 // logDir is where the cluster's programs write.

@@ -95,8 +95,8 @@ func ownedBy(recorded []process.Process, nets map[uint64]bool) func() ([]process
 }
 
 // killAll kills what find returns until nothing is left, and removes the control groups of the containers among it.
-func killAll(ctx context.Context, find func() ([]process.Info, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+func killAll(parent context.Context, find func() ([]process.Info, error)) error {
+	ctx, cancel := context.WithTimeout(parent, 30*time.Second)
 	defer cancel()
 	groups := make(map[string]bool)
 	for {
@@ -126,7 +126,7 @@ func killAll(ctx context.Context, find func() ([]process.Info, error)) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return removeGroups(groups)
+	return removeGroups(parent, groups)
 }
 
 // containerGroups returns the folders of a container's control groups from the text of /proc/PID/cgroup.
@@ -149,17 +149,31 @@ func containerGroups(text string) []string {
 	return out
 }
 
-// removeGroups removes empty control groups. The kernel refuses to remove one that still holds a process.
-func removeGroups(groups map[string]bool) error {
+// removeGroups removes control groups, the deepest first. The kernel keeps a group busy until the last of its processes has
+// been waited for by its parent, so each is tried for a while; one that stays busy is left.
+func removeGroups(ctx context.Context, groups map[string]bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	paths := make([]string, 0, len(groups))
 	for g := range groups {
 		paths = append(paths, g)
 	}
 	sort.Sort(sort.Reverse(sort.StringSlice(paths)))
 	for _, g := range paths {
-		err := syscall.Rmdir(g)
-		if err != nil && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.EBUSY) {
-			return fmt.Errorf("remove control group %s: %w", g, err)
+		for {
+			err := syscall.Rmdir(g)
+			if err == nil || errors.Is(err, syscall.ENOENT) {
+				break
+			}
+			if !errors.Is(err, syscall.EBUSY) {
+				return fmt.Errorf("remove control group %s: %w", g, err)
+			}
+			select {
+			case <-time.After(10 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+			}
+			break
 		}
 	}
 	return nil

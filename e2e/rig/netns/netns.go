@@ -21,8 +21,16 @@ const dir = "/run/netns"
 
 // Space is a named network namespace. The zero Space is not usable; a Space may be used by many goroutines.
 type Space struct {
-	// Name is the namespace's name as "ip netns" lists it.
+	// Name is the namespace's name as "ip netns" lists it, or for messages only.
 	Name string
+
+	file string // stands for the namespace when it has no name
+}
+
+// OfProcess is the namespace that a process is in, for as long as the process lives. It has no name, so it can be entered
+// but not deleted.
+func OfProcess(pid int) Space {
+	return Space{Name: fmt.Sprintf("of process %d", pid), file: fmt.Sprintf("/proc/%d/ns/net", pid)}
 }
 
 // Create makes the namespace and turns its loopback device on. It fails when the name is taken.
@@ -54,7 +62,7 @@ func List(prefix string) ([]Space, error) {
 
 // Delete removes the name. The namespace itself goes when its last process has gone. A name that is not there is no error.
 func (s Space) Delete(ctx context.Context) error {
-	if !s.Exists() {
+	if s.file != "" || !s.Exists() {
 		return nil
 	}
 	if err := tool(ctx, nil, "ip", "netns", "delete", s.Name); err != nil {
@@ -70,7 +78,12 @@ func (s Space) Exists() bool {
 }
 
 // Path is the file that stands for the namespace; nsenter and setns take it.
-func (s Space) Path() string { return filepath.Join(dir, s.Name) }
+func (s Space) Path() string {
+	if s.file != "" {
+		return s.file
+	}
+	return filepath.Join(dir, s.Name)
+}
 
 // ID is the kernel's number of the namespace, the same that /proc/PID/ns/net shows; 0 when it is not there.
 func (s Space) ID() uint64 {
@@ -88,7 +101,7 @@ func (s Space) ID() uint64 {
 // IP runs commands of iproute2's "ip" inside the namespace, in order, and stops at the first that fails.
 func (s Space) IP(ctx context.Context, commands ...string) error {
 	in := strings.NewReader(strings.Join(commands, "\n") + "\n")
-	if err := tool(ctx, in, "ip", "-netns", s.Name, "-batch", "-"); err != nil {
+	if err := tool(ctx, in, "nsenter", "--net="+s.Path(), "--", "ip", "-batch", "-"); err != nil {
 		return fmt.Errorf("namespace %q: %w", s.Name, err)
 	}
 	return nil

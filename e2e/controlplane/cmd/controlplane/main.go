@@ -1,5 +1,8 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controlplane is every control-plane part of the rig in one program: etcd, the Kubernetes API server,
-// controller-manager, scheduler, kubelet and kube-proxy, Istio's istiod, and Istio's own validator.
+// controller-manager, scheduler, kubelet and kube-proxy, and Istio's own validator.
 //
 // Which part runs is chosen by the name the program is called by (the rig makes one hard link a part) or, called as
 // "controlplane", by its first argument. One program means that a fleet of clusters shares one copy of its text.
@@ -12,7 +15,6 @@ import (
 	"path/filepath"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
-	istiodapp "istio.io/istio/pilot/cmd/pilot-discovery/app"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -32,7 +34,6 @@ var parts = map[string]func() int{
 	"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
 	"kube-proxy":              func() int { return cli.Run(kubeproxy.NewProxyCommand()) },
 	"kubelet":                 func() int { return cli.Run(kubelet.NewKubeletCommand(context.Background())) },
-	"pilot-discovery":         runIstiod,
 	"istio-validate":          func() int { return validate(os.Stdin, os.Stdout, os.Stderr) },
 }
 
@@ -48,12 +49,4 @@ func main() {
 		os.Exit(2)
 	}
 	os.Exit(run())
-}
-
-func runIstiod() int {
-	if err := istiodapp.NewRootCommand().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
 }

@@ -1,3 +1,6 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (

@@ -1,3 +1,6 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kubectl is Kubernetes' command line, built at the version of the rig's API servers.
 package main
 

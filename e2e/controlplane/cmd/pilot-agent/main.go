@@ -1,3 +1,6 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command pilot-agent is Istio's agent for sidecars and gateways, as a program of its own: it runs beside every pod,
 // and without the control plane linked in it holds a fraction of the memory.
 package main
