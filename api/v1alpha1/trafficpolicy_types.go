@@ -21,7 +21,7 @@ type TrafficPolicy struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is what the user wants. Empty: the defaults.
-	// +kubebuilder:default={}
+	// +kubebuilder:default={mode:FollowReplicas}
 	// +optional
 	Spec TrafficPolicySpec `json:"spec,omitempty"`
 	// status says whether this build serves it.

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
@@ -55,6 +57,19 @@ func TestRulesCompileWithinTheCostThatAnAPIServerAllows(t *testing.T) {
 	for kind := range servers(t) {
 		if rules[kind] == 0 {
 			t.Errorf("%s has no rule: the walk missed them", kind)
+		}
+	}
+}
+
+// A default is checked against the rules by itself, before any default inside it is filled in.
+func TestDefaultsKeepTheirOwnRules(t *testing.T) {
+	for kind, server := range servers(t) {
+		errs, err := defaulting.ValidateDefaults(t.Context(), field.NewPath(kind), server.structural, true, true)
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if len(errs) > 0 {
+			t.Errorf("an API server refuses %s:\n%s", kind, text(errs))
 		}
 	}
 }
