@@ -99,7 +99,6 @@ func decode(t *testing.T, file, doc string) resource {
 		"ServiceAccount":                   func() any { return &corev1.ServiceAccount{} },
 		"Secret":                           func() any { return &corev1.Secret{} },
 		"Service":                          func() any { return &corev1.Service{} },
-		"PersistentVolumeClaim":            func() any { return &corev1.PersistentVolumeClaim{} },
 		"Deployment":                       func() any { return &appsv1.Deployment{} },
 		"Role":                             func() any { return &rbacv1.Role{} },
 		"RoleBinding":                      func() any { return &rbacv1.RoleBinding{} },

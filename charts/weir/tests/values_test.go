@@ -124,12 +124,11 @@ func TestBadValuesAreRefusedByKey(t *testing.T) {
 		"agent without token":       {"mode: agent\nagent: {clusterName: c1, hubAddress: 'a:1'}", "/agent/join"},
 		"agent that trusts anybody": {"mode: agent\nagent: {clusterName: c1, hubAddress: 'a:1', joinToken: t}", "/agent/hubCA"},
 		"a spelling mistake":        {hubValues + "loglevel: debug", "loglevel"},
-		"one deep inside":           {agentValues[:len(agentValues)-2] + ", state: {type: EmptyDir}}", "type"},
+		"one deep inside":           {agentValues[:len(agentValues)-2] + ", hubAccess: {guards: Off}}", "guards"},
 		"an unknown level":          {hubValues + "logLevel: loud", "/logLevel"},
 		"a negative budget":         {"mode: hub\nhub: {advertiseAddress: 'a:1', budget: {clusters: -1}}", "/hub/budget/clusters"},
 		"time without unit":         {"mode: hub\nhub: {advertiseAddress: 'a:1', sightLostAfter: '30'}", "/hub/sightLostAfter"},
 		"a half digest":             {hubValues + "image: {digest: sha256:abc}", "/image/digest"},
-		"host path nowhere":         {"mode: agent\nagent: {clusterName: c1, hubAddress: 'a:1', joinSecretName: j, state: {kind: HostPath}}", "/agent/state/hostPath"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := render(test.values)
