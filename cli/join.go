@@ -41,10 +41,15 @@ type joinFlags struct {
 	istioID     string
 	tokenTTL    time.Duration
 	values      string
+	release     string
 }
 
-// hubAccount is the ServiceAccount in a member by which the hub writes there. The chart binds its rights.
+// hubAccount is the ServiceAccount in a member by which the hub writes there. The agent's chart takes it over and
+// binds its rights.
 const hubAccount = "weir-hub"
+
+// joinSecret is the Secret in the member from which the agent takes its join token and the hub's authority.
+const joinSecret = "weir-join"
 
 func newJoin(o *options) *cobra.Command {
 	var f joinFlags
@@ -52,8 +57,8 @@ func newJoin(o *options) *cobra.Command {
 		Use:   "join CLUSTER",
 		Short: "Register a member and write the values for its agent",
 		Long: `join registers a member on the hub: it makes an account for the hub in the member (with no rights yet: the agent's chart
-binds them), keeps its credentials in a Secret on the hub, makes the Cluster object and a join token that serves once, and
-writes the values with which the agent's chart is then installed in the member.
+binds them), keeps its credentials in a Secret on the hub, makes the Cluster object and a join token that serves once (in a
+Secret of the member), and writes the values with which the agent's chart is then installed in the member.
 
 It may be run again for the same member: it renews the credentials and makes a new token.`,
 		Example: "  kubectl weir join c2 --member-context c2 --region west\n  helm install weir-agent charts/weir --kube-context c2 -n weir-system -f c2-values.yaml",
@@ -71,7 +76,8 @@ It may be run again for the same member: it renews the credentials and makes a n
 	fl.StringVar(&f.zone, "zone", "", "zone of the member")
 	fl.StringVar(&f.istioID, "istio-cluster-id", "", "Istio's name of the member; default: CLUSTER")
 	fl.DurationVar(&f.tokenTTL, "token-ttl", time.Hour, "how long the join token may be used")
-	fl.StringVar(&f.values, "values", "", "file to write the agent's values to, readable by you alone, or - for standard output; default: CLUSTER-values.yaml")
+	fl.StringVar(&f.values, "values", "", "file to write the agent's values to, or - for standard output; default: CLUSTER-values.yaml")
+	fl.StringVar(&f.release, "release", "weir-agent", "name of the Helm release that will hold the agent")
 	return cmd
 }
 
@@ -108,11 +114,15 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if err := h.refuseOther(ctx, cluster); err != nil {
 		return err
 	}
-	token, err := accountToken(ctx, config, f.namespace)
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("connect to member %q: %w", name, err)
+	}
+	account, err := accountToken(ctx, kube, f)
 	if err != nil {
 		return fmt.Errorf("member %q: %w", name, err)
 	}
-	if err := h.keep(ctx, o.namespace, cluster, token); err != nil {
+	if err := h.keep(ctx, o.namespace, cluster, account); err != nil {
 		return err
 	}
 	text, record, err := stream.NewToken(name, time.Now().Add(f.tokenTTL))
@@ -122,7 +132,10 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if err := h.Create(ctx, identity.TokenSecret(o.namespace, record)); err != nil {
 		return fmt.Errorf("store the join token: %w", err)
 	}
-	return writeValues(o, f, name, text, address, ca, record, out)
+	if err := handOver(ctx, kube, f.namespace, text, ca); err != nil {
+		return fmt.Errorf("member %q: %w", name, err)
+	}
+	return writeValues(o, f, name, address, record, out)
 }
 
 func first(values ...string) string {
@@ -167,29 +180,50 @@ func (h *hub) refuseOther(ctx context.Context, want *v1alpha1.Cluster) error {
 	return nil
 }
 
-// accountToken makes the hub's account in the member and returns its token.
-func accountToken(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
-	kube, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+// accountToken makes the hub's account in the member and returns its token. The account is marked as part of the
+// agent's release, so that Helm takes it over.
+func accountToken(ctx context.Context, kube kubernetes.Interface, f joinFlags) ([]byte, error) {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
 	if _, err := kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make namespace %s: %w", namespace, err)
+		return nil, fmt.Errorf("make namespace %s: %w", f.namespace, err)
 	}
-	labels := map[string]string{member.LabelManaged: member.LabelManagedValue}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: hubAccount, Labels: labels}}
-	if _, err := kube.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make ServiceAccount %s/%s: %w", namespace, hubAccount, err)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Name:   hubAccount,
+		Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+		Annotations: map[string]string{
+			"meta.helm.sh/release-name": f.release, "meta.helm.sh/release-namespace": f.namespace,
+		},
+	}}
+	if _, err := kube.CoreV1().ServiceAccounts(f.namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("make ServiceAccount %s/%s: %w", f.namespace, hubAccount, err)
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: hubAccount + "-token", Labels: labels, Annotations: map[string]string{corev1.ServiceAccountNameKey: hubAccount}},
-		Type:       corev1.SecretTypeServiceAccountToken,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: hubAccount + "-token", Labels: map[string]string{member.LabelManaged: member.LabelManagedValue},
+			Annotations: map[string]string{corev1.ServiceAccountNameKey: hubAccount},
+		},
+		Type: corev1.SecretTypeServiceAccountToken,
 	}
-	if _, err := kube.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make Secret %s/%s: %w", namespace, secret.Name, err)
+	if _, err := kube.CoreV1().Secrets(f.namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("make Secret %s/%s: %w", f.namespace, secret.Name, err)
 	}
-	return waitToken(ctx, kube, namespace, secret.Name)
+	return waitToken(ctx, kube, f.namespace, secret.Name)
+}
+
+// handOver puts the join token and the hub's authority where the agent looks for them.
+func handOver(ctx context.Context, kube kubernetes.Interface, namespace, token string, ca []byte) error {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: joinSecret, Labels: map[string]string{member.LabelManaged: member.LabelManagedValue}},
+		Data:       map[string][]byte{"token": []byte(token), "ca.crt": ca},
+	}
+	_, err := kube.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = kube.CoreV1().Secrets(namespace).Update(ctx, secret, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("write Secret %s/%s: %w", namespace, joinSecret, err)
+	}
+	return nil
 }
 
 // waitToken waits until the member's controller has filled the Secret.
@@ -259,13 +293,11 @@ func (h *hub) put(ctx context.Context, secret *corev1.Secret) error {
 	return h.Patch(ctx, &have, client.MergeFrom(before))
 }
 
-// writeValues writes what the agent's chart needs. The file holds the token: it is for the user's eyes alone.
-func writeValues(o *options, f joinFlags, name, token, address string, ca []byte, record stream.Token, out io.Writer) error {
+// writeValues writes what the agent's chart needs. It holds no secret.
+func writeValues(o *options, f joinFlags, name, address string, record stream.Token, out io.Writer) error {
 	raw, err := yaml.Marshal(map[string]any{
-		"mode": "agent",
-		"agent": map[string]any{
-			"clusterName": name, "hubAddress": address, "hubCA": string(ca), "joinToken": token,
-		},
+		"mode":  "agent",
+		"agent": map[string]any{"cluster": name, "hubAddress": address, "join": map[string]any{"secretName": joinSecret}},
 	})
 	if err != nil {
 		return fmt.Errorf("write the agent's values: %w", err)
@@ -275,13 +307,13 @@ func writeValues(o *options, f joinFlags, name, token, address string, ca []byte
 		_, err := out.Write(raw)
 		return err
 	}
-	if err := os.WriteFile(report.Values, raw, 0o600); err != nil {
+	if err := os.WriteFile(report.Values, raw, 0o644); err != nil { //nolint:gosec // no secret is in it.
 		return fmt.Errorf("write the agent's values: %w", err)
 	}
 	if o.output == "json" {
 		return printJSON(out, report)
 	}
-	_, err = fmt.Fprintf(out, "cluster %s is registered. Install its agent, before %s:\n\n  helm install weir-agent charts/weir -n %s -f %s   # in the member\n",
-		name, report.Expires, f.namespace, report.Values)
+	_, err = fmt.Fprintf(out, "cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir -n %s -f %s\n",
+		name, report.Expires, f.release, f.namespace, report.Values)
 	return err
 }

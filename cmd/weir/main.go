@@ -1,0 +1,52 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command weir is both ends of weir in one program: the hub, and the agent in each member. It holds flags and wiring.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when the program is built.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to do for the deferred stop.
+	}
+}
+
+func newCommand() *cobra.Command {
+	level := new(slog.LevelVar)
+	text := ""
+	log := func() *slog.Logger {
+		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	}
+	root := &cobra.Command{
+		Use:           "weir",
+		Short:         "Move traffic between clusters first, and pods after",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := level.UnmarshalText([]byte(text)); err != nil {
+				return fmt.Errorf("--log-level %q: want debug, info, warn or error", text)
+			}
+			return nil
+		},
+	}
+	root.PersistentFlags().StringVar(&text, "log-level", "info", "debug, info, warn or error")
+	root.AddCommand(newHubCommand(log), newAgentCommand(log))
+	return root
+}

@@ -1,0 +1,176 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/shift"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func ago(d time.Duration) *metav1.Time {
+	t := metav1.NewTime(now.Add(-d))
+	return &t
+}
+
+func seen(name string, replicas, ready int32) v1alpha1.GlobalServiceClusterStatus {
+	return v1alpha1.GlobalServiceClusterStatus{Name: name, Replicas: replicas, Ready: ready, Sight: v1alpha1.SightSeen}
+}
+
+func service(clusters ...v1alpha1.GlobalServiceClusterStatus) *v1alpha1.GlobalService {
+	gs := &v1alpha1.GlobalService{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "echo"}}
+	gs.Status.Clusters = clusters
+	return gs
+}
+
+func drainOf(cluster string, goal v1alpha1.GoalKind, age time.Duration) v1alpha1.ClusterDrain {
+	d := v1alpha1.ClusterDrain{ObjectMeta: metav1.ObjectMeta{Name: cluster, CreationTimestamp: *ago(age)}}
+	d.Spec.ClusterName, d.Status.Goal = cluster, goal
+	return d
+}
+
+func TestSplitFollowsWantedReplicasOfClustersInService(t *testing.T) {
+	gs := service(seen("c1", 3, 3), seen("c2", 3, 0), seen("c3", 3, 3))
+	got := targetSplit(gs, nil)
+	want := map[string]shift.Permille{"c1": 334, "c2": 333, "c3": 333}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	got = targetSplit(gs, wantsOf([]v1alpha1.ClusterDrain{drainOf("c2", v1alpha1.GoalDrain, time.Minute)}))
+	want = map[string]shift.Permille{"c1": 500, "c2": 0, "c3": 500}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSplitKeepsWhatStandsWhenNothingTellsHowToSplit(t *testing.T) {
+	gs := service(seen("c1", 0, 0), seen("c2", 0, 0))
+	gs.Spec.Clusters = []v1alpha1.GlobalServiceCluster{{Name: "c1", Weight: 700}, {Name: "c2", Weight: 300}}
+	want := map[string]shift.Permille{"c1": 700, "c2": 300}
+	if d := cmp.Diff(want, targetSplit(gs, nil)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSplitAlwaysSumsToTheWholeAndGivesNothingForNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		replicas := rapid.SliceOfN(rapid.Int32Range(0, 500), 1, 12).Draw(t, "replicas")
+		var clusters []v1alpha1.GlobalServiceClusterStatus
+		var total int32
+		for i, r := range replicas {
+			clusters = append(clusters, seen(string(rune('a'+i)), r, r))
+			total += r
+		}
+		split := targetSplit(service(clusters...), nil)
+		var sum shift.Permille
+		for i, r := range replicas {
+			share := split[string(rune('a'+i))]
+			sum += share
+			if total > 0 && r == 0 && share != 0 {
+				t.Fatalf("cluster %d has no replicas and gets %d", i, share)
+			}
+		}
+		if sum != shift.Whole {
+			t.Fatalf("shares sum to %d", sum)
+		}
+	})
+}
+
+func TestProofOfAnOlderGenerationProvesNothing(t *testing.T) {
+	p := v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Generation: 4, SeenAt: ago(time.Second), Lease: v1alpha1.LeaseHeld}
+	cases := map[string]struct {
+		proof      v1alpha1.ProofStatus
+		generation int64
+		written    bool
+		late       bool
+		level      shift.Level
+		lease      shift.Lease
+	}{
+		"of this generation":       {p, 4, true, false, shift.Proven, shift.Fresh},
+		"of an older one":          {p, 5, true, false, shift.Waiting, shift.Fresh},
+		"nothing was written":      {p, 4, false, false, shift.Unwritten, shift.Stale},
+		"read too long ago":        {with(p, func(p *v1alpha1.ProofStatus) { p.SeenAt = ago(11 * time.Second) }), 4, true, false, shift.Proven, shift.Stale},
+		"lapsed":                   {with(p, func(p *v1alpha1.ProofStatus) { p.Lease = v1alpha1.LeaseLapsed }), 4, true, false, shift.Proven, shift.Lapsed},
+		"late, a proxy is missing": {missing(p, "c1/proxy web.demo: behind"), 4, true, true, shift.Timed, shift.Fresh},
+		"late, an istiod is too":   {missing(p, "c1/proxy web.demo: behind", "c1/istiod istiod-1: stale"), 4, true, true, shift.Waiting, shift.Stale},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := proofOf(c.proof, c.generation, c.written, c.late, now)
+			if got.Level != c.level || got.Lease != c.lease {
+				t.Errorf("got %s, %s; want %s, %s", got.Level, got.Lease, c.level, c.lease)
+			}
+		})
+	}
+}
+
+func with(p v1alpha1.ProofStatus, change func(*v1alpha1.ProofStatus)) v1alpha1.ProofStatus {
+	change(&p)
+	return p
+}
+
+func missing(p v1alpha1.ProofStatus, lines ...string) v1alpha1.ProofStatus {
+	p.Level, p.Missing, p.SeenAt = v1alpha1.ProofNone, lines, nil
+	return p
+}
+
+func TestQuietTurnsOverdueOnlyAfterTheLimitSinceTheLastFence(t *testing.T) {
+	gs := service(seen("c1", 3, 3), seen("c2", 3, 3))
+	gs.Status.Clusters[1].Quiet = v1alpha1.QuietBusy
+	gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Fence", Cluster: "c2", StartedAt: metav1.NewMicroTime(now.Add(-4 * time.Minute))}}
+	d := drainOf("c2", v1alpha1.GoalDrain, time.Hour)
+	w := wantsOf([]v1alpha1.ClusterDrain{d})["c2"]
+	if got := quietOf(gs, gs.Status.Clusters[1], w, now); got != shift.Busy {
+		t.Errorf("before the limit: %s", got)
+	}
+	if got := quietOf(gs, gs.Status.Clusters[1], w, now.Add(2*time.Minute)); got != shift.Overdue {
+		t.Errorf("after the limit: %s", got)
+	}
+}
+
+func TestTheFirstDrainGoesFirst(t *testing.T) {
+	wants := wantsOf([]v1alpha1.ClusterDrain{
+		drainOf("c2", v1alpha1.GoalDrain, time.Minute), drainOf("c3", v1alpha1.GoalDrain, time.Hour), drainOf("c1", "", 2*time.Hour),
+	})
+	if wants["c3"].turn >= wants["c2"].turn {
+		t.Errorf("c3 asked first and has turn %d, c2 has %d", wants["c3"].turn, wants["c2"].turn)
+	}
+	if _, ok := wants["c1"]; ok {
+		t.Error("a drain that was not admitted asks for something")
+	}
+}
+
+func TestAStateGatheredFromObjectsIsValidAndBeginsWithTheRules(t *testing.T) {
+	gs := service(seen("c1", 3, 3), seen("c2", 3, 3), seen("c3", 3, 3))
+	s := stateOf(gs, nil, now)
+	if err := shift.Validate(s); err != nil {
+		t.Fatal(err)
+	}
+	step, _ := shift.Next(s)
+	if step.Kind != shift.Rules {
+		t.Fatalf("first step is %s", step.Kind)
+	}
+	plan, err := planOf(gs.Spec, s, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Phase != v1alpha1.RulesDestinationRules || plan.Generation != 1 || len(plan.Clusters) != 3 {
+		t.Errorf("plan %+v", plan)
+	}
+}
+
+func TestAStepThatThePlanCannotHoldIsRefused(t *testing.T) {
+	s := stateOf(service(seen("c1", 3, 3), seen("c2", 3, 3)), nil, now)
+	if _, err := planOf(v1alpha1.GlobalServiceSpec{}, s, shift.Step{Kind: shift.ReplicasDown, Cluster: "c2"}); err == nil {
+		t.Error("a step that removes pods was written into a plan that moves traffic only")
+	}
+}

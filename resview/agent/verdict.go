@@ -1,0 +1,95 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"time"
+
+	"github.com/weir-io/weir/mesh/prover"
+	"github.com/weir-io/weir/mesh/prover/quiet"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// Bounds of what is told of one verdict; the wire's are wider.
+const (
+	maxNamed   = 50
+	maxProxies = 200
+)
+
+// proofOf tells the hub of a verdict. asked is the target that it answers.
+func proofOf(v prover.Verdict, asked *pb.Target, now time.Time) *pb.ProofFacts {
+	age := max(now.Sub(v.At), 0).Milliseconds()
+	out := &pb.ProofFacts{Ref: asked.GetRef(), Fence: verdictOf(v.Fence, v.FenceGeneration, age)}
+	if p := asked.GetPhase(); p == phaseRules || p == phaseWeights {
+		out.Rules = verdictOf(v.Rules, asked.GetGeneration(), age)
+	}
+	if v.Generation > 0 {
+		out.Weights = verdictOf(v.Weights, v.Generation, age)
+	}
+	return out
+}
+
+func verdictOf(p prover.Proof, generation, age int64) *pb.Verdict {
+	out := &pb.Verdict{
+		Generation: generation, Level: string(p.Level), AgeMs: age,
+		NeedsNewGeneration: p.NeedsNewGeneration, MissingCount: uint32(len(p.Missing)), //nolint:gosec // bounded by pods.
+	}
+	if !p.Fresh && p.Level == prover.LevelProven {
+		// A proof that lapsed proves nothing until it is read again.
+		out.Level = string(prover.LevelNone)
+	}
+	for _, m := range p.Missing[:min(len(p.Missing), maxNamed)] {
+		out.Missing = append(out.Missing, m.Proxy+": "+string(m.Reason))
+	}
+	for _, u := range p.Unweighted[:min(len(p.Unweighted), maxNamed)] {
+		out.Unweighted = append(out.Unweighted, u.Proxy+": "+u.Via)
+	}
+	for _, r := range p.Reasons[:min(len(p.Reasons), maxNamed)] {
+		out.Reasons = append(out.Reasons, &pb.Missing{Kind: kindOf(r.Code), Subject: r.Subject, Message: messageOf(r)})
+	}
+	for _, i := range p.Istiods {
+		to := &pb.IstiodVerdict{Name: i.Name, Push: i.Push, ProxyCount: uint32(max(i.Concerned, 0))} //nolint:gosec // bounded by pods.
+		for _, x := range i.Proxies[:min(len(i.Proxies), maxProxies)] {
+			to.Proxies = append(to.Proxies, &pb.ProxyVerdict{Name: x.Name, Acked: x.Acked, Proven: x.OK})
+		}
+		out.Istiods = append(out.Istiods, to)
+	}
+	return out
+}
+
+// kindOf says whether a reason is about a proxy, whose patience a user may limit, or about something else.
+func kindOf(c prover.ReasonCode) string {
+	switch c {
+	case prover.ReasonBehind, prover.ReasonRefused, prover.ReasonStarting, prover.ReasonDisconnected:
+		return "Proxy"
+	case prover.ReasonHold, prover.ReasonNoRoutes, prover.ReasonNoCensus, prover.ReasonNoIstiod, prover.ReasonTooMany:
+		return "Prover"
+	}
+	return "Istiod"
+}
+
+func messageOf(r prover.Reason) string {
+	if r.Detail == "" {
+		return string(r.Code)
+	}
+	return string(r.Code) + ", " + r.Detail
+}
+
+// loadOf tells the hub what a pod's own statistics say. rate is arrivals a second over the last two looks.
+func loadOf(p quiet.Pod, rate float64, now time.Time) *pb.Load {
+	out := &pb.Load{
+		Measured: p.State != quiet.StateNotMeasured, Arrivals: p.Arrivals, Rate: rate,
+		AgeMs: max(now.Sub(p.At), 0).Milliseconds(),
+	}
+	if p.InFlightKnown {
+		out.InFlight = p.InFlight
+	}
+	switch p.State {
+	case quiet.StateOnce:
+		out.QuietScrapes = 1
+	case quiet.StateTwice:
+		out.QuietScrapes = 2
+	}
+	return out
+}
