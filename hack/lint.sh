@@ -12,6 +12,10 @@ run() { # module directory, configuration, paths
   (cd "$dir" && "$lint" run --config "$root/$config" --timeout 10m "$@")
 }
 
+# A misspelt setting is ignored in silence otherwise.
+for config in .golangci.yml .golangci-api.yml; do
+  "$lint" config verify --config "$config"
+done
 hack/walls.sh "$lint"
 run . .golangci.yml ./...
 [[ -d api ]] && run . .golangci-api.yml ./api/...
