@@ -6,6 +6,7 @@ package stream
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/weir-io/weir/resview/pb"
 )
@@ -96,10 +97,8 @@ func checkService(s *pb.ServiceFacts) *refusal {
 }
 
 func oneOf(what, got string, allowed ...string) *refusal {
-	for _, a := range allowed {
-		if got == a {
-			return nil
-		}
+	if slices.Contains(allowed, got) {
+		return nil
 	}
 	return invalid("%s: %q is none of %q", what, clip(got), allowed)
 }

@@ -50,13 +50,6 @@ func (m *memoryTokens) Burn(_ context.Context, id string, key [sha256.Size]byte)
 	return nil
 }
 
-func (m *memoryTokens) used(id string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, used := m.burnt[id]
-	return used
-}
-
 // memoryVault is a Vault.
 type memoryVault struct {
 	mu       sync.Mutex
@@ -92,8 +85,7 @@ type hub struct {
 // startHub starts a hub that admits c1 and c2. It stops with the test at the latest.
 func startHub(t *testing.T) *hub {
 	t.Helper()
-	// Decoders hold channels, which a bubble of testing/synctest must not share with another: each hub has its own pool.
-	encoding.RegisterCompressor(newCompressor())
+	ownCompressor()
 	authority, err := NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +97,10 @@ func startHub(t *testing.T) *hub {
 	h.start()
 	return h
 }
+
+// ownCompressor gives a test a pool of its own: decoders hold channels, which a bubble of testing/synctest must not
+// share with anything outside.
+func ownCompressor() { encoding.RegisterCompressor(newCompressor()) }
 
 // start begins to serve, with nothing but the authority and the tokens of an earlier time.
 func (h *hub) start() {

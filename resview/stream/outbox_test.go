@@ -5,6 +5,7 @@ package stream
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,10 +22,7 @@ type farEnd struct {
 }
 
 func (f *farEnd) session() {
-	f.previous, f.whole = map[string]string{}, false
-	for k, v := range f.services {
-		f.previous[k] = v
-	}
+	f.previous, f.whole = maps.Clone(f.services), false
 }
 
 func (f *farEnd) take(messages []*pb.AgentMessage) {

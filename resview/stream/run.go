@@ -30,14 +30,14 @@ const (
 // the log, and is tried again after a pause that grows to 15 seconds, all of it random, so that a fleet does not return
 // to its hub in step.
 func (c *Client) Run(ctx context.Context) error {
-	random := rand.New(rand.NewPCG(c.incarnation, uint64(len(c.config.Cluster)))) //nolint:gosec // Jitter needs no secrecy.
+	random := rand.New(rand.NewPCG(c.incarnation, uint64(len(c.config.Cluster))))
 	failures := 0
 	for {
 		welcomed, err := c.attempt(ctx)
 		c.metrics.connected.Set(0)
 		if ctx.Err() != nil {
 			c.setStatus(func(s *Status) { s.Connected, s.Reason = false, "the agent stops" })
-			return nil
+			return nil //nolint:nilerr // An attempt that the caller ended did not fail.
 		}
 		c.setStatus(func(s *Status) { s.Connected, s.Reason = false, err.Error() })
 		c.log.Warn("no session with the hub", "hub", c.config.Hub, "reason", err.Error())
@@ -127,7 +127,7 @@ func (c *Client) welcome(w *pb.Welcome) error {
 	c.metrics.connected.Set(1)
 	c.metrics.sessions.Inc()
 	c.setStatus(func(s *Status) { s.Connected, s.Reason, s.HubUID = true, "", w.GetHubUid() })
-	c.log.Info("session with the hub", "hub", c.config.Hub, "hubUID", w.GetHubUid())
+	c.log.Info("session with the hub", "hub", c.config.Hub, "hubUid", w.GetHubUid())
 	return nil
 }
 
