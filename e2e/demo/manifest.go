@@ -22,7 +22,7 @@ const (
 	namespace  = "demo"
 	serverName = "echo"
 	clientName = "client"
-	host       = "echo.example.com"
+	host       = "echo.demo.test"
 )
 
 // server fills in the application's manifest.
@@ -40,6 +40,9 @@ type client struct {
 	Seed               uint64
 	OutDir, ControlDir string
 }
+
+// ingress fills in the manifest of the way in.
+type ingress struct{ Host string }
 
 // render gives the text of one manifest.
 func render(name string, data any) (string, error) {

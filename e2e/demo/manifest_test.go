@@ -75,7 +75,7 @@ func TestTheClientReadsItsControlAndWritesItsRecords(t *testing.T) {
 }
 
 func TestTheWayInIsBoundToTheIngressGatewayAlone(t *testing.T) {
-	all := objects(t, "ingress", nil)
+	all := objects(t, "ingress", ingress{Host: "echo.example.com"})
 	gateways, _, err := unstructured.NestedStringSlice(all["VirtualService"].Object, "spec", "gateways")
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,9 @@ type Result struct {
 	Steps []Step `json:"steps"`
 	// Lateness says for each client how well it kept its schedule.
 	Lateness map[string]load.Lateness `json:"lateness"`
+	// ProxyWait is the greatest share of ten seconds that a proxy with work
+	// waited for a processor.
+	ProxyWait float64 `json:"proxyWaitShare"`
 	// Attempts is how often the run was begun: 2 when the machine was too busy
 	// the first time.
 	Attempts int `json:"attempts"`

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/weir-io/weir/e2e/load"
 	"github.com/weir-io/weir/e2e/load/echo"
@@ -38,14 +41,14 @@ type Options struct {
 
 // ErrStarved is returned when the machine was too busy twice. It says nothing
 // about the product.
-var ErrStarved = errors.New("machine too busy: clients fell behind their schedule twice, so this run proves nothing; run it again with less beside it")
+var ErrStarved = errors.New("machine too busy: clients or proxies starved twice, so this run proves nothing; run it again with less beside it")
 
 // ErrNothingLost is returned by a naive run that lost nothing. Then the load is
 // too weak to show a difference.
 var ErrNothingLost = errors.New("the naive run lost nothing, so it controls nothing: raise the rate")
 
 // Run tells the story on a fleet, writes the result and prints the verdict.
-func Run(ctx context.Context, fleet *rig.Fleet, power Power, o Options) error {
+func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	if o.Mode != Naive {
 		return fmt.Errorf("mode %q is not known: use %q", o.Mode, Naive)
 	}
@@ -57,10 +60,10 @@ func Run(ctx context.Context, fleet *rig.Fleet, power Power, o Options) error {
 	if err := fleet.Load(ctx, rig.App); err != nil {
 		return err
 	}
-	result, err := attempt(ctx, fleet, power, o, tell, 1)
+	result, err := attempt(ctx, fleet, o, tell, 1)
 	if err == nil && len(result.Starved) > 0 {
-		tell.say("The machine was too busy: %v fell behind their schedule. That run proves nothing; it is run once more.", result.Starved)
-		result, err = attempt(ctx, fleet, power, o, tell, 2)
+		tell.say("The machine was too busy for %s. That run proves nothing; it is run once more.", strings.Join(result.Starved, ", "))
+		result, err = attempt(ctx, fleet, o, tell, 2)
 	}
 	if err != nil {
 		return err
@@ -74,8 +77,8 @@ func Run(ctx context.Context, fleet *rig.Fleet, power Power, o Options) error {
 }
 
 // attempt runs the whole story once.
-func attempt(ctx context.Context, fleet *rig.Fleet, power Power, o Options, tell *narrator, number int) (Result, error) {
-	s, err := newStage(fleet, power, o, tell, number)
+func attempt(ctx context.Context, fleet *rig.Fleet, o Options, tell *narrator, number int) (Result, error) {
+	s, err := newStage(fleet, o, tell, number)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,14 +90,14 @@ func attempt(ctx context.Context, fleet *rig.Fleet, power Power, o Options, tell
 	if o.Keep || len(result.Starved) > 0 {
 		err = s.restore(ctx)
 	}
-	if err == nil && len(result.Starved) > 0 {
-		err = s.clear(ctx)
-	}
 	return result, err
 }
 
 // perform deploys, plays and settles.
 func (s *stage) perform(ctx context.Context) (Result, error) {
+	if err := s.clear(ctx); err != nil {
+		return Result{}, err
+	}
 	s.tell.say("The application is deployed: %d pods in each of %d clusters, one Service.", replicas, len(s.fleet.Members()))
 	if err := s.deploy(ctx, echo.Exit); err != nil {
 		return Result{}, err
@@ -110,19 +113,23 @@ func (s *stage) perform(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	watching, stop := context.WithCancel(ctx)
-	watched := make(chan error, 1)
-	go func() { watched <- s.watch(watching) }()
+	defer stop()
+	var watchers errgroup.Group
+	watchers.Go(func() error { return s.watch(watching) })
+	watchers.Go(func() error { return s.measure(watching) })
 	marks, err := s.play(ctx, naiveActs())
 	end := time.Now()
 	stop()
-	if err := errors.Join(err, <-watched, s.stopClients(ctx)); err != nil {
+	if err := errors.Join(err, watchers.Wait(), s.stopClients(ctx)); err != nil {
 		return Result{}, err
 	}
 	books, err := s.books()
 	if err != nil {
 		return Result{}, err
 	}
-	return newResult(s.options, string(s.fleet.Topology), books, marks, end), nil
+	result := newResult(s.options, string(s.fleet.Topology), books, marks, end)
+	result.contend(s.waited)
+	return result, nil
 }
 
 // books reads what clients and servers left.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,18 +29,9 @@ const (
 	goneLimit  = time.Minute
 )
 
-// Power takes whole clusters away and gives them back.
-type Power interface {
-	// PowerOff cuts the cluster's links, then ends everything in it.
-	PowerOff(ctx context.Context, cluster string) error
-	// PowerOn starts what PowerOff ended and returns when the node is Ready.
-	PowerOn(ctx context.Context, cluster string) error
-}
-
 // stage is a fleet with the application on it and clients around it.
 type stage struct {
 	fleet   *rig.Fleet
-	power   Power
 	options Options
 	tell    *narrator
 	// run tells the files of one attempt from those of another.
@@ -50,16 +41,17 @@ type stage struct {
 	ledgers map[string]string // by cluster
 	outside []*outsider
 
-	mu  sync.Mutex
-	off map[string]bool // clusters without power
+	// waited is the greatest share of a span that a proxy waited for a
+	// processor; to be read when the watch has ended.
+	waited float64
 }
 
 // newStage makes the folders of a run. It starts nothing.
-func newStage(fleet *rig.Fleet, power Power, o Options, tell *narrator, attempt int) (*stage, error) {
+func newStage(fleet *rig.Fleet, o Options, tell *narrator, attempt int) (*stage, error) {
 	s := &stage{
-		fleet: fleet, power: power, options: o, tell: tell,
+		fleet: fleet, options: o, tell: tell,
 		run:     fmt.Sprintf("demo-%d-%d", time.Now().Unix(), attempt),
-		ledgers: map[string]string{}, off: map[string]bool{},
+		ledgers: map[string]string{},
 	}
 	for _, c := range fleet.Members() {
 		dir, err := c.HostDir(s.run + "-ledger")
@@ -100,11 +92,11 @@ func (s *stage) deploy(ctx context.Context, ending echo.Ending) error {
 			if err != nil {
 				return err
 			}
-			ingress, err := render("ingress", nil)
+			way, err := render("ingress", ingress{Host: host})
 			if err != nil {
 				return err
 			}
-			if err := c.Apply(ctx, space, text, ingress); err != nil {
+			if err := c.Apply(ctx, space, text, way); err != nil {
 				return err
 			}
 			return c.WaitDeployment(ctx, namespace, serverName, readyLimit)
@@ -136,45 +128,31 @@ func (s *stage) scale(ctx context.Context, cluster string, n int) error {
 	return c.WaitPodsReady(ctx, namespace, "app="+serverName, n, limit)
 }
 
-// powerOff takes a cluster away.
+// powerOff takes a cluster away: its links first, then everything in it.
 func (s *stage) powerOff(ctx context.Context, cluster string) error {
-	s.setOff(cluster, true)
-	return s.power.PowerOff(ctx, cluster)
+	c, err := s.fleet.Cluster(cluster)
+	if err != nil {
+		return err
+	}
+	return c.PowerOff(ctx)
 }
 
-func (s *stage) setOff(cluster string, off bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.off[cluster] = off
-}
-
-func (s *stage) isOff(cluster string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.off[cluster]
-}
-
-// restore gives back every cluster that was taken away, and waits for the
-// application there.
+// restore gives power back to every cluster that is off.
 func (s *stage) restore(ctx context.Context) error {
 	for _, c := range s.fleet.Members() {
-		if !s.isOff(c.Name) {
+		if !c.Off() {
 			continue
 		}
 		s.tell.say("Power returns to %s.", c.Name)
-		if err := s.power.PowerOn(ctx, c.Name); err != nil {
-			return err
-		}
-		s.setOff(c.Name, false)
-		if err := c.WaitDeployment(ctx, namespace, serverName, readyLimit); err != nil {
+		if err := c.PowerOn(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clear takes the application and its clients off the fleet, and waits until
-// their pods are gone.
+// clear takes what an earlier run left off the fleet, and waits until its pods
+// are gone. Else they would end under the load of this one.
 func (s *stage) clear(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range s.fleet.Members() {
@@ -184,7 +162,7 @@ func (s *stage) clear(ctx context.Context) error {
 				return err
 			}
 			err = client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-			if err != nil {
+			if err != nil && !apierrors.IsNotFound(err) {
 				return fmt.Errorf("cluster %q: delete the application: %w", c.Name, err)
 			}
 			return c.WaitPodsReady(ctx, namespace, "app", 0, goneLimit)

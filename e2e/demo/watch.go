@@ -6,6 +6,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,32 @@ func (s *stage) watch(ctx context.Context) error {
 	}
 }
 
+// measure looks, until ctx ends, how long proxies wait for a processor.
+func (s *stage) measure(ctx context.Context) error {
+	proc := os.DirFS("/proc")
+	before, err := readWaits(proc)
+	if err != nil {
+		return err
+	}
+	last := time.Now()
+	tick := time.NewTicker(waitSpan)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		now, err := readWaits(proc)
+		if err != nil {
+			return err
+		}
+		at := time.Now()
+		s.waited = max(s.waited, now.worst(before, at.Sub(last)))
+		before, last = now, at
+	}
+}
+
 // rows gathers the table. A cluster that does not answer is shown as such.
 func (s *stage) rows(ctx context.Context, counts map[string]int, span float64) ([]row, error) {
 	lost, clients := map[string]int{}, map[string]bool{}
@@ -82,7 +109,7 @@ func (s *stage) rows(ctx context.Context, counts map[string]int, span float64) (
 // ready counts the application's ready pods; negative when the cluster is off
 // or does not answer in time.
 func (s *stage) ready(ctx context.Context, c *rig.Cluster) int {
-	if s.isOff(c.Name) {
+	if c.Off() {
 		return -1
 	}
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
