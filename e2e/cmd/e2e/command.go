@@ -22,7 +22,7 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.RunDir, "run-dir", "", "folder of the running fleet (default weir-rig/run in the cache folder)")
 	root.PersistentFlags().StringVar(&o.CacheDir, "cache-dir", "", "folder of what is built once (default weir-rig in the user's cache folder)")
-	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o))
+	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o), auditCommand(&o))
 	return root
 }
 
@@ -109,5 +109,18 @@ func progress(w io.Writer) func(string) {
 	begin := time.Now()
 	return func(line string) {
 		fmt.Fprintf(w, "%6.1fs  %s\n", time.Since(begin).Seconds(), line)
+	}
+}
+
+func auditCommand(o *rig.Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "audit", Short: "Prove on the running fleet that its parts are the real ones", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := rig.Attach(o.RunDir)
+			if err != nil {
+				return err
+			}
+			return f.Audit(cmd.Context(), func(c rig.Check) { fmt.Fprintln(cmd.OutOrStdout(), c) })
+		},
 	}
 }
