@@ -5,7 +5,10 @@ package stream
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -279,6 +282,42 @@ func TestFloodIsReadSlowlyAndHurtsNobodyElse(t *testing.T) {
 		wait(2 * time.Second)
 		if got := taken(); got < messagesBurst+extra {
 			t.Errorf("%d of %d messages were taken in the end", got, messagesBurst+extra)
+		}
+	})
+}
+
+func TestMemberThatOpensSessionsInALoopIsTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHub(t)
+		client := pb.NewMemberLinkClient(h.connect(h.identity("c1")))
+		open := func() error {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stream, err := client.Session(ctx)
+			if err != nil {
+				return err
+			}
+			if err := stream.Send(hello(1)); err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			message, err := stream.Recv()
+			if err == nil && message.GetRefusal() != nil {
+				_, err = stream.Recv()
+			}
+			return err
+		}
+		refused := 0
+		for range 3 * sessionsBurst {
+			if status.Code(open()) == codes.ResourceExhausted {
+				refused++
+			}
+		}
+		if refused < sessionsBurst {
+			t.Errorf("%d of %d sessions at once were refused", refused, 3*sessionsBurst)
+		}
+		wait(time.Minute)
+		if err := open(); err != nil {
+			t.Errorf("a minute later: %v", err)
 		}
 	})
 }

@@ -49,6 +49,12 @@ const (
 	messagesBurst     = 20_000
 )
 
+// How often a member may open a session. An agent that loses its link backs off and stays far below it.
+const (
+	sessionsPerSecond = 1
+	sessionsBurst     = 20
+)
+
 // Times that both ends keep. Each end notices a link that was cut without a word within ten seconds: the hub by the
 // transport's own keepalive, the agent by the hub's acknowledgements, since gRPC lets a client ping no oftener than
 // every ten seconds.

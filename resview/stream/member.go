@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,7 @@ type member struct {
 	now     func() time.Time
 	notify  func(map[Change]struct{})
 	current atomic.Pointer[Snapshot]
+	opens   *rate.Limiter // sessions
 
 	mu       sync.Mutex
 	settings Settings
@@ -46,6 +48,7 @@ func newMember(cluster string, now func() time.Time, notify func(map[Change]stru
 		cluster: cluster,
 		now:     now,
 		notify:  notify,
+		opens:   rate.NewLimiter(sessionsPerSecond, sessionsBurst),
 		sizes:   map[itemKey]int{},
 		changes: map[Change]struct{}{},
 		state: Snapshot{

@@ -50,6 +50,9 @@ func (l *memberLink) Session(stream pb.MemberLink_SessionServer) error {
 	if m == nil {
 		return s.refuse(stream, cluster, &refusal{code: codeNotRegistered, reason: notRegistered(cluster)})
 	}
+	if !m.opens.AllowN(s.now(), 1) {
+		return s.refuse(stream, cluster, tooMuch("more than %d sessions at once and %d a second", sessionsBurst, sessionsPerSecond))
+	}
 	sess := &session{
 		server: s, member: m, stream: stream,
 		over: make(chan struct{}), newWants: make(chan struct{}, 1),
