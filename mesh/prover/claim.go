@@ -26,6 +26,8 @@ type claim struct {
 	// something older.
 	finding func(canary.Answer) canary.Finding
 	old     ReasonCode
+	// weighs is set for the claim about routes.
+	weighs bool
 	// binds tells whether a proxy of that reach has to agree.
 	binds func(concern.Reach) bool
 	// status is the type of resource that has to be acknowledged, statuses
@@ -47,11 +49,15 @@ func weightsClaim(t Target) claim {
 		question: fmt.Sprintf("weights %d %v %v", t.Generation, t.Hosts, t.Ports),
 		finding:  func(a canary.Answer) canary.Finding { return a.Routes },
 		old:      ReasonStaleReplica,
+		weighs:   true,
 		binds:    concern.Reach.Weighted,
 		status:   routesOf,
 		// A refused cluster leaves a route without its destination.
 		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Routes, c.Clusters} },
-		agrees: func(_ *judgement, _ Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
+		agrees: func(j *judgement, _ Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
+			if j.o.Young[c.Proxy] {
+				return false, ReasonUnknownScope
+			}
 			return reached(c.Routes, f)
 		},
 	}
@@ -83,30 +89,29 @@ func fenceClaim(t Target) claim {
 // rulesClaim is that every proxy that can reach the service holds the clusters
 // of our subsets.
 //
-// Rules are often older than the canary, and then no push tells when they were
-// sent. A proxy that holds them by its configuration dump and has nothing in
-// flight is taken to agree: on one stream clusters are sent before the routes
-// that name them, so that routes can not overtake them later.
+// No push tells when they were sent: rules are often older than the canary, and
+// endpoints do not show them. So a proxy agrees when the configuration that its
+// replica makes for it has them and nothing is in flight to it, on both looks.
+// That is enough for what follows: on one stream clusters are sent before the
+// routes that name them, so once the replica has the rules, routes written
+// later can not overtake them.
 func rulesClaim(t Target) claim {
 	c := claim{
 		question: fmt.Sprintf("rules %v %v %v", t.Hosts, t.Ports, t.Subsets),
-		finding:  func(a canary.Answer) canary.Finding { return a.Rules },
+		finding: func(canary.Answer) canary.Finding {
+			return canary.Finding{Sight: canary.SightNew}
+		},
 		old:      ReasonStaleReplica,
 		binds:    concern.Reach.Holds,
 		status:   clustersOf,
 		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Clusters, c.Endpoints} },
-		agrees: func(_ *judgement, _ Replica, f canary.Finding, c syncz.Connection, reach concern.Reach) (bool, ReasonCode) {
+		agrees: func(_ *judgement, _ Replica, _ canary.Finding, c syncz.Connection, reach concern.Reach) (bool, ReasonCode) {
 			for _, s := range t.Subsets {
 				if !slices.Contains(reach.Subsets, s) {
 					return false, ReasonBehind
 				}
 			}
-			idle := !c.Clusters.Acked.IsZero() && c.Clusters.Acked == c.Clusters.Sent
-			if f.Initial && idle {
-				return true, ""
-			}
-			ok, _ := reached(c.Clusters, f)
-			if !ok {
+			if c.Clusters.Acked.IsZero() || c.Clusters.Acked != c.Clusters.Sent {
 				return false, ReasonBehind
 			}
 			return true, ""

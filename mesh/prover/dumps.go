@@ -26,6 +26,10 @@ const (
 	// dumpAgain is how old the dump of a class that routes of ours do not
 	// reach may get while a shift is active.
 	dumpAgain = 5 * time.Second
+	// dumpSettles is how long after all replicas serve the routes a dump shows
+	// them: one shows what istiod last began to send, which a moment after a
+	// write may be the configuration before.
+	dumpSettles = time.Second
 )
 
 // dumps are the configurations that were read, by scope class.
@@ -33,7 +37,8 @@ type dumps struct {
 	byClass map[concern.Class]dump
 }
 
-// dump is what one proxy's configuration told of its whole class.
+// dump is what one proxy's configuration told of all of its class on its
+// replica. What one replica makes tells nothing of what another does.
 type dump struct {
 	at    time.Time
 	hosts map[string]bool
@@ -85,10 +90,14 @@ func (p *Prover) readDumps(ctx context.Context, snap Snapshot, targets []Target,
 		}
 	}
 	for i, t := range targets {
-		views[i].reach = map[string]concern.Reach{}
+		views[i].reach, views[i].young = map[string]concern.Reach{}, map[string]bool{}
 		for proxy, class := range members {
-			if reach, ok := p.reach(class, t); ok {
+			reach, ok := p.reach(class, t)
+			if ok {
 				views[i].reach[proxy] = reach
+			}
+			if ok && p.young(class, t, reach) {
+				views[i].young[proxy] = true
 			}
 		}
 	}
@@ -123,6 +132,7 @@ func (p *Prover) classes(snap Snapshot) (map[concern.Class]representative, map[s
 			if pod, ok := pods[c.Proxy]; ok {
 				class = concern.ClassOf(pod, snap.Scopes[pod.Namespace])
 			}
+			class += concern.Class("@" + r.pod.UID)
 			members[c.Proxy] = class
 			sent := sentOf(c)
 			if best, ok := classes[class]; !ok || sent > best.sent || sent == best.sent && c.Proxy < best.proxy {
@@ -171,15 +181,23 @@ func (p *Prover) needs(class concern.Class, t Target, now time.Time) bool {
 	if !ok {
 		return true
 	}
+	if p.young(class, t, reach) && !now.Before(p.state.known[t.Key()].carried.at.Add(dumpSettles)) {
+		return true
+	}
 	complete := reach.Weighted() && reach.Unweighted() == ""
 	return t.Active && !complete && now.Sub(p.state.dumps.byClass[class].at) > dumpAgain
 }
 
+// young tells whether reach, which the class's dump shows, lacks routes of ours
+// and may do so only because the dump was made too soon.
+func (p *Prover) young(class concern.Class, t Target, reach concern.Reach) bool {
+	carried := p.state.known[t.Key()].carried.at
+	return weightsClaim(t).empty == "" && !reach.Weighted() && !carried.IsZero() &&
+		p.state.dumps.byClass[class].at.Before(carried.Add(dumpSettles))
+}
+
 // reach tells how proxies of the class reach the target, if that is known. A
-// dump counts when it was made after every replica served what is wanted. One
-// that shows no route of ours must be younger still, by the hold: a dump shows
-// the configuration that istiod last began to send, which a moment after a
-// write may be the one before.
+// dump counts when it was made after every replica served what is wanted.
 func (p *Prover) reach(class concern.Class, t Target) (concern.Reach, bool) {
 	d, ok := p.state.dumps.byClass[class]
 	carried := p.state.known[t.Key()].carried.at
@@ -192,9 +210,6 @@ func (p *Prover) reach(class concern.Class, t Target) (concern.Reach, bool) {
 			return concern.Reach{}, false
 		}
 		out = out.Merge(d.reach[h])
-	}
-	if weightsClaim(t).empty == "" && !out.Weighted() && d.at.Before(carried.Add(p.cfg.Rules.Hold)) {
-		return concern.Reach{}, false
 	}
 	return out, true
 }

@@ -195,7 +195,7 @@ func (j *judgement) concerned(r Replica) []syncz.Connection {
 		if ignored(c, j.o.Namespace) {
 			continue
 		}
-		if reach, known := j.o.Reach[c.Proxy]; !known || j.claim.binds(reach) {
+		if reach, known := j.o.Reach[c.Proxy]; !known || j.claim.binds(reach) || j.claim.weighs && j.o.Young[c.Proxy] {
 			out = append(out, c)
 		}
 	}

@@ -33,6 +33,9 @@ type Observation struct {
 	// Reach tells for each connected proxy how it can reach the target's
 	// hosts. A proxy that is not in it has not been looked at.
 	Reach map[string]concern.Reach
+	// Young are those of Reach that show no route of ours in a configuration
+	// that was read too soon after the routes were written to tell.
+	Young map[string]bool
 }
 
 // Asked is when each question of a target was first asked.

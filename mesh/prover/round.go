@@ -61,6 +61,9 @@ type replica struct {
 	done    chan struct{}
 	reading Reading
 	fault   ReasonCode
+	// version is the istiod's, as it told on the stream versionOf.
+	version   string
+	versionOf uint64
 }
 
 func newLoopState() loopState {
@@ -209,6 +212,20 @@ func (p *Prover) read(ctx context.Context, r *replica) {
 		return
 	}
 	r.fault, r.reading = "", reading
+	p.readVersion(ctx, r)
+}
+
+// readVersion reads the istiod's version once for each stream. Until it is
+// known, the istiod is taken for an older one.
+func (p *Prover) readVersion(ctx context.Context, r *replica) {
+	if r.version != "" && r.versionOf == r.reading.Stream {
+		return
+	}
+	version, err := p.debug.Version(ctx, r.pod.Debug)
+	if err != nil {
+		p.cfg.Log.Debug("can not read an istiod's version", "istiod", r.pod.Name, "error", err)
+	}
+	r.version, r.versionOf = version, r.reading.Stream
 }
 
 func faultOf(err error) ReasonCode {

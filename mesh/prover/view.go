@@ -14,6 +14,7 @@ import (
 	"github.com/weir-io/weir/mesh/istio"
 	"github.com/weir-io/weir/mesh/prover/canary"
 	"github.com/weir-io/weir/mesh/prover/concern"
+	"github.com/weir-io/weir/mesh/prover/syncz"
 )
 
 // query turns a target into the canary's words.
@@ -22,16 +23,12 @@ func (t Target) query(network string) canary.Query {
 		Generation: t.Generation,
 		Absent:     t.absent(network),
 		Present:    local(t.Served, network),
-		Subsets:    map[string][]string{},
 	}
 	for _, host := range t.Hosts {
 		for _, port := range t.Ports {
-			base := istio.EnvoyCluster(port.Number, "", host)
-			q.Clusters = append(q.Clusters, base)
+			q.Clusters = append(q.Clusters, istio.EnvoyCluster(port.Number, "", host))
 			for _, subset := range t.Subsets {
-				name := istio.EnvoyCluster(port.Number, subset, host)
-				q.Clusters = append(q.Clusters, name)
-				q.Subsets[base] = append(q.Subsets[base], name)
+				q.Clusters = append(q.Clusters, istio.EnvoyCluster(port.Number, subset, host))
 			}
 			if port.Routed && t.Generation != 0 {
 				q.VirtualHosts = append(q.VirtualHosts, canary.VirtualHost{
@@ -40,9 +37,6 @@ func (t Target) query(network string) canary.Query {
 				})
 			}
 		}
-	}
-	if len(t.Subsets) == 0 {
-		q.Subsets = nil
 	}
 	return q
 }
@@ -83,6 +77,7 @@ func subscriptions(targets []Target) (routes, clusters []string) {
 type view struct {
 	answers map[string]canary.Answer
 	reach   map[string]concern.Reach
+	young   map[string]bool
 }
 
 // view asks every canary about every target, and notes since when all of them
@@ -98,6 +93,7 @@ func (p *Prover) view(targets []Target) []view {
 		carried, fenced := len(ids) > 0, len(ids) > 0
 		for _, id := range ids {
 			a := p.state.replicas[id].canary.Ask(q)
+			a.Kept = a.Kept || syncz.KeepsVersion(p.state.replicas[id].version)
 			out[i].answers[id] = a
 			carried = carried && carries(t, a)
 			fenced = fenced && a.Fence.Sight == canary.SightNew
@@ -115,16 +111,12 @@ func (p *Prover) view(targets []Target) []view {
 	return out
 }
 
-// carries tells whether a replica serves the rules and routes that the target
-// wants.
+// carries tells whether a replica serves the routes that the target wants.
 func carries(t Target, a canary.Answer) bool {
 	if a.Stream == 0 {
 		return false
 	}
-	if weightsClaim(t).empty == "" && a.Routes.Sight != canary.SightNew {
-		return false
-	}
-	return rulesClaim(t).empty != "" || a.Rules.Sight == canary.SightNew
+	return weightsClaim(t).empty != "" || a.Routes.Sight == canary.SightNew
 }
 
 // ask notes when each question was first asked.
@@ -149,6 +141,7 @@ func (p *Prover) observe(now time.Time, t Target, snap Snapshot, listed bool, v 
 		Pods:        snap.Pods,
 		CensusKnown: listed,
 		Reach:       v.reach,
+		Young:       v.young,
 	}
 	if !k.settled.at.IsZero() {
 		o.Settled = k.settled.at.Add(skew)

@@ -91,7 +91,7 @@ func (c *Canary) Ask(q Query) Answer {
 	defer c.mu.Unlock()
 	if !c.open {
 		none := Finding{Sight: SightNone}
-		return Answer{Rules: none, Routes: none, Fence: none}
+		return Answer{Routes: none, Fence: none}
 	}
 	answer := c.ledger.Ask(q)
 	answer.Stream = c.streams

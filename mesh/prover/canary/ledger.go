@@ -68,10 +68,6 @@ type assignment struct {
 	addresses map[netip.Addr]bool
 	last      push.Version
 	initial   bool // last is the first that came
-	// filled is the push since which there are addresses all along; zero
-	// while there are none.
-	filled        push.Version
-	filledInitial bool
 }
 
 // Apply takes in one answer of the stream. An error means that the stream can
@@ -98,7 +94,6 @@ func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
 		return fmt.Errorf("push %s: %w", v, err)
 	}
 	l.last = v
-	l.kept = l.kept || keepsVersion(r.GetControlPlane().GetIdentifier())
 	if len(l.nonces) == remembered {
 		l.nonces = slices.Delete(l.nonces, 0, 1)
 	}
@@ -173,15 +168,7 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 		// pushes endpoints without a version of their own.
 		l.kept = true
 	}
-	now := assignment{addresses: addresses(a), last: v, initial: !known}
-	switch {
-	case len(now.addresses) == 0:
-	case old.filled.IsZero():
-		now.filled, now.filledInitial = v, !known
-	default:
-		now.filled, now.filledInitial = old.filled, old.filledInitial
-	}
-	l.endpoints[a.GetClusterName()] = now
+	l.endpoints[a.GetClusterName()] = assignment{addresses: addresses(a), last: v, initial: !known}
 }
 
 func addresses(a *endpoint.ClusterLoadAssignment) map[netip.Addr]bool {

@@ -4,7 +4,6 @@
 package canary
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -29,9 +28,6 @@ type Query struct {
 	Absent   []netip.Addr
 	// Present are the addresses that all of Clusters must hold.
 	Present []netip.Addr
-	// Subsets are, for each default cluster, the clusters of our subsets of
-	// it. Those that exist have endpoints when it has.
-	Subsets map[string][]string
 }
 
 // Sight is how a canary sees what was asked.
@@ -66,9 +62,9 @@ type Finding struct {
 type Answer struct {
 	// Stream counts the streams of the canary; 0 means that none is open.
 	Stream uint64
-	// Rules is about the subsets, Routes about the generation of the routes,
-	// Fence about the addresses.
-	Rules  Finding
+	// Routes is about the generation of the routes, Fence about the addresses.
+	// Nothing tells of subsets: for one that no rule defines, istiod answers
+	// with all endpoints of the host.
 	Routes Finding
 	Fence  Finding
 	// Kept means that this istiod was seen to push endpoints without raising
@@ -80,7 +76,7 @@ type Answer struct {
 
 // Ask answers q from what the stream has told.
 func (l *Ledger) Ask(q Query) Answer {
-	return Answer{Rules: l.askRules(q), Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept, Endpoints: l.lastEDS}
+	return Answer{Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept, Endpoints: l.lastEDS}
 }
 
 // Received tells whether the answer with that UUID came on this stream lately.
@@ -151,35 +147,6 @@ func (l *Ledger) askFence(q Query) Finding {
 			}
 		}
 		out.raise(a.last, a.initial)
-	}
-	return out
-}
-
-// askRules finds the push since which all subsets are served. A subset that no
-// rule defines has no endpoints; one of ours selects all that the host has.
-func (l *Ledger) askRules(q Query) Finding {
-	out := Finding{Sight: SightNew}
-	if len(q.Subsets) == 0 {
-		return Finding{Sight: SightNone}
-	}
-	for _, base := range slices.Sorted(maps.Keys(q.Subsets)) {
-		whole, ok := l.endpoints[base]
-		if !ok {
-			return Finding{Sight: SightNone, Subject: base}
-		}
-		if whole.filled.IsZero() {
-			return Finding{Sight: SightBlind, Subject: base}
-		}
-		for _, name := range q.Subsets[base] {
-			a, ok := l.endpoints[name]
-			switch {
-			case !ok:
-				return Finding{Sight: SightNone, Subject: name}
-			case a.filled.IsZero():
-				return Finding{Sight: SightOld, Subject: name}
-			}
-			out.raise(a.filled, a.filledInitial)
-		}
 	}
 	return out
 }

@@ -51,16 +51,17 @@ func (r Reach) Unweighted() string {
 // Merge adds what o has, for a service with more than one host.
 func (r Reach) Merge(o Reach) Reach {
 	held := r.Holds()
-	r.Cluster = r.Cluster || o.Cluster
-	r.Passthrough = r.Passthrough || o.Passthrough
-	if r.Foreign == "" {
-		r.Foreign = o.Foreign
-	}
 	// A host that is reached by a cluster alone must not hide behind another
 	// host of the service that has routes.
-	if r.Foreign == "" && o.Cluster && !o.Weighted() {
-		r.Foreign = o.Unweighted()
+	foreign := r.Foreign
+	for _, one := range []Reach{r, o} {
+		if foreign == "" {
+			foreign = one.Unweighted()
+		}
 	}
+	r.Foreign = foreign
+	r.Cluster = r.Cluster || o.Cluster
+	r.Passthrough = r.Passthrough || o.Passthrough
 	r.Generations = union(r.Generations, o.Generations)
 	// A subset counts as held only where every host that is held has it.
 	switch {

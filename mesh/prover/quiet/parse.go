@@ -51,6 +51,9 @@ var inFlight = []source{
 	{metric: "envoy_tcp_downstream_cx_active", label: "tcp_prefix", prefix: "inbound|"},
 }
 
+// uptime is how long the proxy has run.
+const uptime = "envoy_server_uptime"
+
 // Sample is one scrape of one sidecar.
 type Sample struct {
 	// Arrived holds for each counter that was found its sum over the inbound
@@ -59,6 +62,10 @@ type Sample struct {
 	// InFlight is the largest of the gauges found, if InFlightKnown.
 	InFlight      uint64
 	InFlightKnown bool
+	// Uptime is how long the proxy has run, in whole seconds; 0 when it does
+	// not tell. A smaller one than before tells of a restart that the counters
+	// may hide.
+	Uptime uint64
 }
 
 // Parse reads a sidecar's statistics in the Prometheus text format, of at most
@@ -98,6 +105,11 @@ func Parse(r io.Reader, most int64) (Sample, error) {
 			s.InFlight = max(s.InFlight, total)
 		}
 	}
+	for _, m := range families[uptime].GetMetric() {
+		if n, ok := count(m.GetUntyped().GetValue() + m.GetGauge().GetValue()); ok {
+			s.Uptime = n
+		}
+	}
 	return s, nil
 }
 
@@ -132,6 +144,9 @@ func filter(r io.Reader, most int64) (*bytes.Buffer, error) {
 }
 
 func wanted(name string) bool {
+	if name == uptime {
+		return true
+	}
 	for _, list := range [][]source{arrivals, inFlight} {
 		for _, s := range list {
 			if s.metric == name {

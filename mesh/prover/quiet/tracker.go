@@ -31,7 +31,9 @@ type Tracker struct {
 type track struct {
 	pod    Pod
 	last   map[string]uint64
-	silent int // scrapes in a row that showed no arrival
+	uptime uint64
+	seen   time.Time // the scrape of last and uptime
+	silent int       // scrapes in a row that showed no arrival
 }
 
 // Keep forgets all pods but those of ids, and begins with those that are new.
@@ -71,7 +73,8 @@ func (t *Tracker) Seen(id ID, now time.Time, s Sample) {
 		return
 	}
 	arrived, comparable := p.delta(s.Arrived)
-	p.last = s.Arrived
+	comparable = comparable && p.sameProcess(now, s.Uptime)
+	p.last, p.uptime, p.seen = s.Arrived, s.Uptime, now
 	p.pod.At, p.pod.Reason = now, ""
 	p.pod.InFlight, p.pod.InFlightKnown = s.InFlight, s.InFlightKnown
 	p.pod.Arrivals += arrived
@@ -95,6 +98,18 @@ func stateOf(silent int) State {
 		return StateOnce
 	}
 	return StateTwice
+}
+
+// sameProcess tells whether the proxy has run on since the last scrape. One that
+// began anew may have counted, and forgotten, what came in between, and its
+// counters can show the same as before. Its uptime, in whole seconds, must have
+// grown with the clock; one of less than two seconds can not tell.
+func (p *track) sameProcess(now time.Time, uptime uint64) bool {
+	if p.uptime == 0 && uptime == 0 {
+		return true // Not told; a counter that falls still shows it.
+	}
+	elapsed := uint64(max(0, now.Sub(p.seen)) / time.Second)
+	return p.uptime >= 2 && uptime+1 >= p.uptime+elapsed
 }
 
 // delta returns what arrived since the last scrape, and whether that could be
