@@ -89,7 +89,7 @@ type ClusterFinding struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +required
 	Check string `json:"check"`
-	// severity: Error stops weir, Warning limits what it can promise, Info is for the record.
+	// severity is Error, which stops weir, Warning, which limits what it can promise, or Info, for the record.
 	// +required
 	Severity FindingSeverity `json:"severity"`
 	// subject it is about.

@@ -52,9 +52,11 @@ func (p ShiftPace) FenceStep(pods int32) int32 {
 	if p.FenceStepPods > 0 {
 		return min(p.FenceStepPods, pods)
 	}
-	percent := int64(p.MaxStepPercent)
+	percent := p.MaxStepPercent
 	if percent <= 0 {
 		percent = DefaultMaxStepPercent
 	}
-	return int32(min((int64(pods)*percent+99)/100, int64(pods)))
+	// Whole hundreds apart from the rest, so that no number of pods overflows.
+	step := pods/100*percent + (pods%100*percent+99)/100
+	return min(step, pods)
 }

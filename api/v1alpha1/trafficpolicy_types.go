@@ -23,7 +23,7 @@ type TrafficPolicy struct {
 	// spec is what the user wants. Empty: the defaults.
 	// +kubebuilder:default={mode:FollowReplicas}
 	// +optional
-	Spec TrafficPolicySpec `json:"spec,omitempty"`
+	Spec TrafficPolicySpec `json:"spec,omitzero"`
 	// status says whether this build serves it.
 	// +optional
 	Status TrafficPolicyStatus `json:"status,omitempty"`

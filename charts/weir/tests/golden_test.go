@@ -6,6 +6,7 @@ package tests
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,34 +21,38 @@ import (
 //	rights   each role's rules, one right a line, and to whom they are bound
 //	notes    what Helm prints after the install
 func TestGolden(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			switch d.Cmd {
-			case "render":
-				files, err := render(d.Input)
-				if err != nil {
-					return "error: " + err.Error()
-				}
-				var out strings.Builder
-				for _, name := range slices.Sorted(maps.Keys(files)) {
-					if name != "NOTES.txt" && name != "crds.yaml" {
-						fmt.Fprintf(&out, "# %s\n%s\n", name, strings.Trim(files[name], "\n"))
-					}
-				}
-				return out.String()
-			case "rights":
-				return rights(t, d.Input)
-			case "notes":
-				files, err := render(d.Input)
-				if err != nil {
-					return "error: " + err.Error()
-				}
-				return strings.TrimSpace(files["NOTES.txt"]) + "\n"
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { datadriven.RunTest(t, file, answer) })
+	}
+}
+
+func answer(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	if d.Cmd == "rights" {
+		return rights(t, d.Input)
+	}
+	files, err := render(d.Input)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	switch d.Cmd {
+	case "render":
+		var out strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if name != "NOTES.txt" && name != "crds.yaml" {
+				fmt.Fprintf(&out, "# %s\n%s\n", name, strings.Trim(files[name], "\n"))
 			}
-			t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
-			return ""
-		})
-	})
+		}
+		return out.String()
+	case "notes":
+		return strings.TrimSpace(files["NOTES.txt"]) + "\n"
+	}
+	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	return ""
 }
 
 func rights(t *testing.T, values string) string {
