@@ -1,0 +1,114 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// objects is the member at one moment, as the informers hold it, in any order. Nothing in it may be changed.
+type objects struct {
+	services     []*corev1.Service
+	pods         []*corev1.Pod
+	namespaces   []*corev1.Namespace
+	replicaSets  []*appsv1.ReplicaSet
+	deployments  []*appsv1.Deployment
+	statefulSets []*appsv1.StatefulSet
+	daemonSets   []*appsv1.DaemonSet
+	// rules are VirtualServices, DestinationRules, Sidecars and routes of the Gateway API.
+	rules []*unstructured.Unstructured
+	// gateways are Istio's.
+	gateways []*unstructured.Unstructured
+	// exports are the ServiceExports.
+	exports []*unstructured.Unstructured
+
+	// istioNamespace is where istiod runs; rootNamespace is the mesh's root of configuration where the operator set it,
+	// else empty: the mesh's own settings tell.
+	istioNamespace, rootNamespace string
+	settings                      settings
+}
+
+// index is objects put in order for look-up. It is what all facts are made from.
+type index struct {
+	objects
+
+	services  []*corev1.Service
+	pods      map[string][]*corev1.Pod // by namespace, each sorted by name
+	ambient   map[string]bool
+	exports   map[types.NamespacedName]bool
+	workloads map[string][]workload // by namespace
+	// replicaSetOwner gives Kind/name of what stands above a ReplicaSet, by namespace/name.
+	replicaSetOwner map[string]string
+	istiods         []*corev1.Pod // those that have not ended
+}
+
+func newIndex(o objects) *index {
+	x := &index{
+		objects:         o,
+		services:        slices.Clone(o.services),
+		pods:            map[string][]*corev1.Pod{},
+		ambient:         map[string]bool{},
+		exports:         map[types.NamespacedName]bool{},
+		workloads:       map[string][]workload{},
+		replicaSetOwner: map[string]string{},
+	}
+	slices.SortFunc(x.services, byName)
+	for _, p := range o.pods {
+		x.pods[p.Namespace] = append(x.pods[p.Namespace], p)
+	}
+	for _, all := range x.pods {
+		slices.SortFunc(all, byName)
+	}
+	for _, n := range o.namespaces {
+		if n.Labels[labelAmbient] == ambient {
+			x.ambient[n.Name] = true
+		}
+	}
+	for _, e := range o.exports {
+		x.exports[types.NamespacedName{Namespace: e.GetNamespace(), Name: e.GetName()}] = true
+	}
+	for _, p := range x.pods[o.istioNamespace] {
+		if p.Labels["app"] == "istiod" && !isDone(p) {
+			x.istiods = append(x.istiods, p)
+		}
+	}
+	x.indexWorkloads()
+	return x
+}
+
+func (x *index) indexWorkloads() {
+	add := func(namespace string, w workload) { x.workloads[namespace] = append(x.workloads[namespace], w) }
+	for _, d := range x.deployments {
+		add(d.Namespace, workload{d.Spec.Template.Labels, deploymentFacts(d)})
+	}
+	for _, s := range x.statefulSets {
+		add(s.Namespace, workload{s.Spec.Template.Labels, statefulSetFacts(s)})
+	}
+	for _, d := range x.daemonSets {
+		add(d.Namespace, workload{d.Spec.Template.Labels, daemonSetFacts(d)})
+	}
+	for _, r := range x.replicaSets {
+		if o := metav1.GetControllerOfNoCopy(r); o != nil {
+			x.replicaSetOwner[r.Namespace+"/"+r.Name] = o.Kind + "/" + o.Name
+			continue
+		}
+		add(r.Namespace, workload{r.Spec.Template.Labels, replicaSetFacts(r)})
+	}
+}
+
+func byName[T metav1.Object](a, b T) int {
+	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// root returns the mesh's root of configuration.
+func (x *index) root() string {
+	return cmp.Or(x.rootNamespace, x.settings.mesh.rootNamespace, x.istioNamespace)
+}
