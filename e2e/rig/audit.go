@@ -72,6 +72,7 @@ func (f *Fleet) Audit(ctx context.Context, report func(Check)) error {
 	}
 	if f.Topology == Gateways {
 		a.do("pods of one member do not reach another's", func() (string, error) { return f.auditNetworks(ctx) })
+		a.do("gateways between networks serve their own network only", func() (string, error) { return f.auditGateways(ctx) })
 	}
 	a.do("the machine's own network is as it was", f.auditHost)
 	a.do(fmt.Sprintf("memory is at most %d MiB", memoryLimit), f.auditMemory)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -123,6 +124,45 @@ func (f *Fleet) auditNetworks(ctx context.Context) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%d paths closed, each gateway open", tried), nil
+}
+
+// endpointLine finds an endpoint of a cluster of the kind that a gateway between networks serves, in Envoy's list of clusters.
+var endpointLine = regexp.MustCompile(`(?m)^(outbound_\.\S+?)::(\d+\.\d+\.\d+\.\d+):\d+::cx_active`)
+
+// auditGateways looks at where each member's gateway between networks sends what it is given: to its own network only, or a
+// request could hop on to a third cluster.
+func (f *Fleet) auditGateways(ctx context.Context) (string, error) {
+	own := 0
+	for _, c := range f.Members() {
+		proxies, err := c.sidecars()
+		if err != nil {
+			return "", err
+		}
+		inside := netip.MustParsePrefix(c.place.pods())
+		for _, p := range proxies {
+			if p.Namespace != istioNamespace {
+				continue
+			}
+			text, err := get(ctx, netns.OfProcess(p.PID), "http://127.0.0.1:15000/clusters", "")
+			if err != nil {
+				return "", fmt.Errorf("pod %s/%s: ask its Envoy: %w", p.Namespace, p.Pod, err)
+			}
+			for _, m := range endpointLine.FindAllStringSubmatch(text, -1) {
+				to, err := netip.ParseAddr(m[2])
+				if err != nil {
+					return "", err
+				}
+				if !inside.Contains(to) {
+					return "", fmt.Errorf("the gateway of %s sends %s to %s", c.Name, m[1], to)
+				}
+				own++
+			}
+		}
+	}
+	if own == 0 {
+		return "", errors.New("the gateways know no endpoint")
+	}
+	return fmt.Sprintf("%d endpoints, all in the gateway's own network", own), nil
 }
 
 // auditHost looks for addresses of the rig in the network that this program runs in.
