@@ -61,7 +61,7 @@ func weightsClaim(t Target) claim {
 			return reached(c.Routes, f)
 		},
 	}
-	if t.Generation == 0 || !slices.ContainsFunc(t.Ports, func(p Port) bool { return p.Routed }) {
+	if !t.hasRoutes() {
 		c.empty = ReasonNoRoutes
 	}
 	return c

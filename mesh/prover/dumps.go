@@ -57,11 +57,12 @@ type representative struct {
 }
 
 // readDumps reads the configurations that are needed to tell who is concerned,
-// and fills in the views' reach.
-func (p *Prover) readDumps(ctx context.Context, snap Snapshot, targets []Target, views []view) {
+// and fills in the views' reach. Each is read for the hosts of all targets, so
+// that it serves those too that are judged later.
+func (p *Prover) readDumps(ctx context.Context, snap Snapshot, all, targets []Target, views []view) {
 	classes, members := p.classes(snap)
 	var hosts []string
-	for _, t := range targets {
+	for _, t := range all {
 		hosts = append(hosts, t.Hosts...)
 	}
 	due := p.due(classes, targets)
@@ -192,7 +193,7 @@ func (p *Prover) needs(class concern.Class, t Target, now time.Time) bool {
 // and may do so only because the dump was made too soon.
 func (p *Prover) young(class concern.Class, t Target, reach concern.Reach) bool {
 	carried := p.state.known[t.Key()].carried.at
-	return weightsClaim(t).empty == "" && !reach.Weighted() && !carried.IsZero() &&
+	return t.hasRoutes() && !reach.Weighted() && !carried.IsZero() &&
 		p.state.dumps.byClass[class].at.Before(carried.Add(dumpSettles))
 }
 

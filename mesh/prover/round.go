@@ -34,6 +34,9 @@ type known struct {
 	// settled is since when every replica serves all that is wanted, carried
 	// since when every one serves the routes and rules that are.
 	settled, carried since
+	// judged is when the target was judged last, as target.
+	judged time.Time
+	target Target
 }
 
 // since is a time from which on something was so all along, for one question
@@ -84,32 +87,34 @@ func (s *loopState) close() {
 func (p *Prover) round(ctx context.Context) pace {
 	began := time.Now()
 	p.mu.Lock()
-	targets := p.targets
+	all := p.targets
 	p.mu.Unlock()
 	snap, err := p.snapshot(ctx)
 	if err != nil {
 		p.cfg.Log.Warn("can not list the member's pods", "error", err)
 	} else {
-		p.reconcile(ctx, snap.Istiods, targets)
+		p.reconcile(ctx, snap.Istiods, all)
 		p.mu.Lock()
 		p.pods = snap.Pods
 		p.mu.Unlock()
 	}
 	p.readAll(ctx)
+	targets := p.dueTargets(began, all)
 	views := p.view(targets)
-	p.readDumps(ctx, snap, targets, views)
+	p.readDumps(ctx, snap, all, targets, views)
 	if ctx.Err() != nil {
 		return pace{}
 	}
 	now := time.Now()
 	p.state.took = now.Sub(began)
 	fresh := make(map[Key]Verdict, len(targets))
-	next := p.calmPace(targets)
+	next := p.calmPace(all)
 	for i, t := range targets {
 		k := p.state.known[t.Key()]
 		o := p.observe(now, t, snap, err == nil, views[i])
 		var v Verdict
 		v, k.memory = Evaluate(p.cfg.Rules, o, k.memory)
+		k.judged, k.target = began, t
 		fresh[t.Key()] = v
 		if t.Active {
 			next.after = min(next.after, p.wait(now, v, k.memory))
@@ -117,6 +122,25 @@ func (p *Prover) round(ctx context.Context) pace {
 	}
 	p.publish(fresh)
 	return next
+}
+
+// dueTargets returns the targets to judge now: those that are active or have
+// changed, and the others at the pace of rest, however fast a shift elsewhere
+// makes the rounds.
+func (p *Prover) dueTargets(now time.Time, all []Target) []Target {
+	var out []Target
+	for _, t := range all {
+		k := p.state.known[t.Key()]
+		if k == nil {
+			k = &known{}
+			p.state.known[t.Key()] = k
+		}
+		rested := now.Sub(k.judged) >= p.cfg.IdleInterval || p.state.newsAt.After(k.judged) && now.Sub(k.judged) >= calm
+		if t.Active || rested || !reflect.DeepEqual(t, k.target) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func (p *Prover) snapshot(ctx context.Context) (Snapshot, error) {
@@ -153,9 +177,6 @@ func (p *Prover) reconcile(ctx context.Context, pods []IstiodPod, targets []Targ
 	keys := make(map[Key]bool, len(targets))
 	for _, t := range targets {
 		keys[t.Key()] = true
-		if p.state.known[t.Key()] == nil {
-			p.state.known[t.Key()] = &known{}
-		}
 	}
 	maps.DeleteFunc(p.state.known, func(k Key, _ *known) bool { return !keys[k] })
 }
@@ -291,16 +312,23 @@ func (m claimMemory) heldAt(hold time.Duration) time.Time {
 	return last.Add(hold)
 }
 
-// publish replaces the verdicts and tells that they changed, if they did.
+// publish takes in fresh verdicts of targets that are still watched, and tells
+// that they changed, if they did.
 func (p *Prover) publish(fresh map[Key]Verdict) {
 	p.mu.Lock()
-	same := reflect.DeepEqual(p.verdicts, fresh)
-	for k, v := range fresh {
-		if before, ok := p.verdicts[k]; ok {
+	same := true
+	for _, t := range p.targets {
+		v, ok := fresh[t.Key()]
+		if !ok {
+			continue
+		}
+		before, known := p.verdicts[t.Key()]
+		if known {
 			p.logChange(before, v)
 		}
+		same = same && known && reflect.DeepEqual(before, v)
+		p.verdicts[t.Key()] = v
 	}
-	p.verdicts = fresh
 	p.mu.Unlock()
 	if !same {
 		signal(p.changed)

@@ -80,6 +80,11 @@ func (k Key) String() string { return k.Namespace + "/" + k.Name }
 // Key returns what identifies t.
 func (t Target) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
+// hasRoutes tells whether there are routes of ours whose generation shows.
+func (t Target) hasRoutes() bool {
+	return t.Generation != 0 && slices.ContainsFunc(t.Ports, func(p Port) bool { return p.Routed })
+}
+
 // absent returns the addresses that no proxy of network may hold, in order. A
 // gateway's address is one that other networks dial, so it counts everywhere
 // but at home.

@@ -100,10 +100,6 @@ func (p *Prover) view(targets []Target) []view {
 			fmt.Fprintf(&of, "%s#%d ", id, a.Stream)
 		}
 		k := p.state.known[t.Key()]
-		if k == nil {
-			k = &known{}
-			p.state.known[t.Key()] = k
-		}
 		k.ask(t, now)
 		k.carried.note(carried, of.String()+strings.Join(k.asks[:2], ";"), now)
 		k.settled.note(carried && fenced, of.String()+strings.Join(k.asks[:], ";"), now)
@@ -116,7 +112,7 @@ func carries(t Target, a canary.Answer) bool {
 	if a.Stream == 0 {
 		return false
 	}
-	return weightsClaim(t).empty != "" || a.Routes.Sight == canary.SightNew
+	return !t.hasRoutes() || a.Routes.Sight == canary.SightNew
 }
 
 // ask notes when each question was first asked.
