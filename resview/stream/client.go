@@ -150,8 +150,7 @@ func (c *Client) put(key itemKey, message *pb.AgentMessage) error {
 // RemoveService says that a Service is gone or no longer annotated, and drops its proofs.
 func (c *Client) RemoveService(name types.NamespacedName) {
 	c.outbox.drop(itemKey{kindProof, name})
-	ref := &pb.ServiceRef{Namespace: name.Namespace, Name: name.Name}
-	c.outbox.remove(itemKey{kindService, name}, &pb.AgentMessage{Body: &pb.AgentMessage_Gone{Gone: &pb.ServiceGone{Ref: ref}}})
+	c.outbox.remove(name)
 }
 
 // InventoryListed says that every Service of the member has been set once. Until then the hub is not told that its list

@@ -33,8 +33,7 @@ type itemKey struct {
 type outbox struct {
 	mu      sync.Mutex
 	values  map[itemKey]*pb.AgentMessage
-	gone    map[itemKey]*pb.AgentMessage // removed, and the hub may still have it
-	dirty   map[itemKey]struct{}
+	dirty   map[itemKey]struct{} // to be sent; without a value: removed, and the hub may still have it
 	listed  bool // every Service has been set once
 	ended   bool // the hub was told so in this session
 	changed chan struct{}
@@ -43,7 +42,6 @@ type outbox struct {
 func newOutbox() *outbox {
 	return &outbox{
 		values:  map[itemKey]*pb.AgentMessage{},
-		gone:    map[itemKey]*pb.AgentMessage{},
 		dirty:   map[itemKey]struct{}{},
 		changed: make(chan struct{}, 1),
 	}
@@ -56,20 +54,19 @@ func (o *outbox) put(key itemKey, message *pb.AgentMessage) {
 		return
 	}
 	o.values[key] = message
-	delete(o.gone, key)
 	o.dirty[key] = struct{}{}
 	o.wake()
 }
 
-// remove forgets a fact and lets the hub know by the message.
-func (o *outbox) remove(key itemKey, message *pb.AgentMessage) {
+// remove forgets a Service and lets the hub know.
+func (o *outbox) remove(name types.NamespacedName) {
+	key := itemKey{kindService, name}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.values[key]; !known {
 		return
 	}
 	delete(o.values, key)
-	o.gone[key] = message
 	o.dirty[key] = struct{}{}
 	o.wake()
 }
@@ -94,7 +91,6 @@ func (o *outbox) list() {
 func (o *outbox) restart() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	clear(o.gone)
 	clear(o.dirty)
 	for key := range o.values {
 		o.dirty[key] = struct{}{}
@@ -118,8 +114,7 @@ func (o *outbox) next(limit int) []*pb.AgentMessage {
 	for _, key := range keys {
 		message := o.values[key]
 		if message == nil {
-			message = o.gone[key]
-			delete(o.gone, key)
+			message = gone(key.name)
 		}
 		delete(o.dirty, key)
 		out = append(out, message)
@@ -129,6 +124,11 @@ func (o *outbox) next(limit int) []*pb.AgentMessage {
 		out = append(out, &pb.AgentMessage{Body: &pb.AgentMessage_InventoryEnd{InventoryEnd: &pb.InventoryEnd{}}})
 	}
 	return out
+}
+
+func gone(name types.NamespacedName) *pb.AgentMessage {
+	ref := &pb.ServiceRef{Namespace: name.Namespace, Name: name.Name}
+	return &pb.AgentMessage{Body: &pb.AgentMessage_Gone{Gone: &pb.ServiceGone{Ref: ref}}}
 }
 
 func (o *outbox) waiting() int {

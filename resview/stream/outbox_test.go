@@ -60,10 +60,18 @@ func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
 			"remove": func(t *rapid.T) {
 				n := name.Draw(t, "name")
 				delete(want, n)
-				ref := &pb.ServiceRef{Namespace: "shop", Name: n}
-				o.remove(itemKey{kindService, key(n)}, &pb.AgentMessage{Body: &pb.AgentMessage_Gone{Gone: &pb.ServiceGone{Ref: ref}}})
+				o.remove(key(n))
 			},
-			"send":   func(t *rapid.T) { far.take(o.next(rapid.IntRange(1, 3).Draw(t, "limit"))) },
+			"send": func(t *rapid.T) {
+				messages := o.next(rapid.IntRange(1, 3).Draw(t, "limit"))
+				far.take(messages)
+				if n := len(messages); n == 0 || messages[n-1].GetInventoryEnd() == nil {
+					return
+				}
+				if diff := cmp.Diff(want, far.services); diff != "" {
+					t.Fatalf("at the end of the list the hub differs from the agent (-want +got):\n%s", diff)
+				}
+			},
 			"lose":   func(t *rapid.T) { o.next(rapid.IntRange(1, 3).Draw(t, "limit")); o.restart(); far.session() },
 			"listed": func(*rapid.T) { o.list() },
 			"": func(t *rapid.T) {

@@ -346,12 +346,19 @@ func TestProofsLastNoLongerThanTheirTargetOrSession(t *testing.T) {
 		if err := h.SetTargets("c1", targets); err != nil {
 			t.Fatal(err)
 		}
+		proof = &pb.ProofFacts{Ref: ref, Weights: &pb.Verdict{Generation: 3, Level: "Proven", AgeMs: 6}}
+		if err := a.SetProof(proof); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
 		a.halt()
-		r := h.raw("c1", hello(1<<63))
+		if n := count(); n != 1 {
+			t.Errorf("%d proofs after the agent left, want the one there was, to grow old", n)
+		}
+		h.raw("c1", hello(1<<63))
 		if n := count(); n != 0 {
 			t.Errorf("%d proofs of an earlier session in a new one", n)
 		}
-		_ = r
 	})
 }
 
