@@ -37,7 +37,7 @@ func NewCommand(r *rig.Options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar((*string)(&r.Topology), "topology", string(rig.Flat), `"flat": one network; "gateways": one for each member`)
-	f.StringVar((*string)(&o.Mode), "mode", string(Naive), `"naive": without weir; loses some`)
+	f.StringVar((*string)(&o.Mode), "mode", string(Weir), `"weir": drain it first; "naive": without weir, which loses some`)
 	f.BoolVar(&o.Keep, "keep", false, "leave the fleet running, with the application on it")
 	f.BoolVar(&attach, "attach", false, "use the fleet that runs already, and leave it running")
 	f.Float64Var(&o.Rate, "rate", defaultRate, "requests a second over all clients")

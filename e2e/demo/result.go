@@ -92,7 +92,7 @@ func newResult(o Options, topology string, b load.Books, acts []load.Mark, end t
 		Mode: o.Mode, Topology: topology, Seed: o.Seed, RatePerSecond: o.Rate,
 		Account: load.Settle(b), Steps: []Step{}, Lateness: map[string]load.Lateness{},
 	}
-	r.Bound = load.Bound(r.Lost+r.InFlight, r.Sent)
+	r.Bound = load.Bound(r.Lost, r.Sent)
 	r.Failures = r.Failures[:min(len(r.Failures), listed)]
 	r.Repeats = r.Repeats[:min(len(r.Repeats), listed)]
 	var all []load.Record

@@ -103,20 +103,44 @@ func TestAFileStaysShortAndItsNumbersWhole(t *testing.T) {
 	}
 }
 
+// errAny stands for an error that has no name.
+var errAny = errors.New("any")
+
 func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
+	done := func(goal string, p Proof) Step {
+		return Step{Goal: goal, Kind: "Done", Cluster: "c2", Weights: p, Fence: p}
+	}
+	proven := Proof{Level: "Proven", Istiods: []IstiodProof{{Name: "c1/istiod", Proxies: []ProxyProof{{Name: "x"}}}}}
+	steps := []Step{done("Drain", proven), done("Undrain", Proof{}), done("Abort", Proof{})}
+	weir := func(a load.Account, steps ...Step) Result { return Result{Mode: Weir, Account: a, Steps: steps} }
+	good := load.Account{Sent: 12000, OK: 11998, InFlight: 2, Naive: load.Apart{Sent: 9, Lost: 4}}
+	with := func(change func(*load.Account)) load.Account {
+		a := good
+		change(&a)
+		return a
+	}
 	for name, c := range map[string]struct {
 		result Result
 		last   string
 		err    error
 	}{
-		"lost some":      {Result{Account: load.Account{Sent: 50, OK: 46, Lost: 3, InFlight: 1}}, "lost 4 of 50 requests", nil},
-		"lost none":      {Result{Account: load.Account{Sent: 50, OK: 50}}, "lost 0 of 50 requests", ErrNothingLost},
-		"starved":        {Result{Account: load.Account{Sent: 50, Lost: 50, Starved: []string{"m"}}}, "", ErrStarved},
-		"nothing at all": {Result{}, "lost 0 of 0 requests", ErrNothingLost},
+		"weir, good":            {weir(good, steps...), "lost 0 of 12000 requests", nil},
+		"weir, lost":            {weir(with(func(a *load.Account) { a.Lost = 3 }), steps...), "lost 3 of 12000 requests", ErrLost},
+		"weir, twice":           {weir(with(func(a *load.Account) { a.Duplicated = 1 }), steps...), "lost 0 of 12000 requests", ErrLost},
+		"weir, weak control":    {weir(with(func(a *load.Account) { a.Naive.Lost = 0 }), steps...), "lost 0 of 12000 requests", ErrNothingLost},
+		"weir, too few":         {weir(with(func(a *load.Account) { a.Sent = 9999 }), steps...), "lost 0 of 9999 requests", errAny},
+		"weir, no abort":        {weir(good, steps[:2]...), "lost 0 of 12000 requests", errAny},
+		"weir, drain by time":   {weir(good, done("Drain", Proof{Level: "Timed"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},
+		"weir, nobody to prove": {weir(good, done("Drain", Proof{Level: "Proven"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},
+		"lost some":             {Result{Mode: Naive, Account: load.Account{Sent: 50, OK: 46, Lost: 3, InFlight: 1}}, "lost 4 of 50 requests", nil},
+		"lost none":             {Result{Mode: Naive, Account: load.Account{Sent: 50, OK: 50}}, "lost 0 of 50 requests", ErrNothingLost},
+		"starved":               {Result{Mode: Naive, Account: load.Account{Sent: 50, Lost: 50, Starved: []string{"m"}}}, "", ErrStarved},
+		"nothing at all":        {Result{Mode: Naive}, "lost 0 of 0 requests", ErrNothingLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := judge(c.result, newNarrator(&out)); !errors.Is(err, c.err) {
+			err := judge(c.result, newNarrator(&out))
+			if c.err == errAny && err == nil || c.err != errAny && !errors.Is(err, c.err) {
 				t.Errorf("error %v, want %v", err, c.err)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weir-io/weir/e2e/demo/product"
 	"github.com/weir-io/weir/e2e/load"
 	"github.com/weir-io/weir/e2e/load/echo"
 	"github.com/weir-io/weir/e2e/rig"
@@ -21,8 +22,11 @@ import (
 // Mode is which story the demo tells.
 type Mode string
 
-// Naive takes a cluster away without weir.
-const Naive Mode = "naive"
+// The modes: Weir takes a cluster away with weir, Naive without.
+const (
+	Weir  Mode = "weir"
+	Naive Mode = "naive"
+)
 
 // Options say how to run.
 type Options struct {
@@ -47,10 +51,13 @@ var ErrStarved = errors.New("machine too busy: clients or proxies starved twice,
 // too weak to show a difference.
 var ErrNothingLost = errors.New("the naive run lost nothing, so it controls nothing: raise the rate")
 
+// ErrLost is returned when requests were lost that weir answers for.
+var ErrLost = errors.New("requests were lost or executed twice: the failures are in the file")
+
 // Run tells the story on a fleet, writes the result and prints the verdict.
 func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
-	if o.Mode != Naive {
-		return fmt.Errorf("mode %q is not known: use %q", o.Mode, Naive)
+	if o.Mode != Naive && o.Mode != Weir {
+		return fmt.Errorf("mode %q is not known: use %q or %q", o.Mode, Weir, Naive)
 	}
 	if !(o.Rate > 0) {
 		return fmt.Errorf("rate %v: it must be positive", o.Rate)
@@ -60,10 +67,18 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	if err := fleet.Load(ctx, rig.App); err != nil {
 		return err
 	}
-	result, err := attempt(ctx, fleet, o, tell, 1)
+	var weir *product.Product
+	if o.Mode == Weir {
+		var err error
+		say := func(text string) { tell.say("%s", text) }
+		if weir, err = product.Install(ctx, fleet, say, namespace); err != nil {
+			return err
+		}
+	}
+	result, err := attempt(ctx, fleet, weir, o, tell, 1)
 	if err == nil && len(result.Starved) > 0 {
 		tell.say("The machine was too busy for %s. That run proves nothing; it is run once more.", strings.Join(result.Starved, ", "))
-		result, err = attempt(ctx, fleet, o, tell, 2)
+		result, err = attempt(ctx, fleet, weir, o, tell, 2)
 	}
 	if err != nil {
 		return err
@@ -77,8 +92,8 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 }
 
 // attempt runs the whole story once.
-func attempt(ctx context.Context, fleet *rig.Fleet, o Options, tell *narrator, number int) (Result, error) {
-	s, err := newStage(fleet, o, tell, number)
+func attempt(ctx context.Context, fleet *rig.Fleet, weir *product.Product, o Options, tell *narrator, number int) (Result, error) {
+	s, err := newStage(fleet, weir, o, tell, number)
 	if err != nil {
 		return Result{}, err
 	}
@@ -95,11 +110,7 @@ func attempt(ctx context.Context, fleet *rig.Fleet, o Options, tell *narrator, n
 
 // perform deploys, plays and settles.
 func (s *stage) perform(ctx context.Context) (Result, error) {
-	if err := s.clear(ctx); err != nil {
-		return Result{}, err
-	}
-	s.tell.say("The application is deployed: %d pods in each of %d clusters, one Service.", replicas, len(s.fleet.Members()))
-	if err := s.deploy(ctx, echo.Exit); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -117,44 +128,55 @@ func (s *stage) perform(ctx context.Context) (Result, error) {
 	var watchers errgroup.Group
 	watchers.Go(func() error { return s.watch(watching) })
 	watchers.Go(func() error { return s.measure(watching) })
-	marks, err := s.play(ctx, naiveActs())
+	marks, err := s.play(ctx, s.acts())
 	end := time.Now()
 	stop()
 	if err := errors.Join(err, watchers.Wait(), s.stopClients(ctx)); err != nil {
 		return Result{}, err
 	}
-	books, err := s.books()
+	books, err := s.books(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	result := newResult(s.options, string(s.fleet.Topology), books, marks, end)
+	result.Steps = s.history.all()
 	result.contend(s.waited)
 	return result, nil
 }
 
-// books reads what clients and servers left.
-func (s *stage) books() (load.Books, error) {
-	runs, err := readRuns(s.places)
-	if err != nil {
-		return load.Books{}, err
+// prepare puts the application on the fleet, and waits until weir holds it.
+func (s *stage) prepare(ctx context.Context) error {
+	if err := s.clear(ctx); err != nil {
+		return err
 	}
-	ledgers, err := readLedgers(s.ledgerDirs())
-	return load.Books{Runs: runs, Ledgers: ledgers}, err
+	s.tell.say("The application is deployed: %d pods in each of %d clusters, one Service.", replicas, len(s.fleet.Members()))
+	if s.product == nil {
+		return s.deploy(ctx, echo.Exit)
+	}
+	if err := s.deploy(ctx, echo.Drain); err != nil {
+		return err
+	}
+	return s.product.WaitService(ctx, namespace, serverName, heldLimit)
 }
 
-// judge tells the outcome. The verdict is the last line.
-func judge(r Result, tell *narrator) error {
-	for _, a := range r.Acts {
-		tell.say("%-14s sent %5d, lost %4d, p50 %s, p99 %s", a.Name, a.Sent, a.Lost,
-			a.Latency.P50.Round(time.Millisecond), a.Latency.P99.Round(time.Millisecond))
+// acts are those of the mode.
+func (s *stage) acts() []act {
+	if s.product == nil {
+		return naiveActs()
 	}
-	tell.say("%s; %d POSTs were executed twice.", r.Bound, r.Duplicated)
-	if len(r.Starved) > 0 {
-		return ErrStarved
+	return weirActs()
+}
+
+// books reads what clients, proxies and servers left.
+func (s *stage) books(ctx context.Context) (load.Books, error) {
+	b := load.Books{Kills: s.kills, Unprotected: s.unprotected, Naive: s.naive}
+	var err error
+	if b.Runs, err = readRuns(s.places); err != nil {
+		return b, err
 	}
-	tell.last(load.Verdict(r.Lost+r.InFlight, r.Sent))
-	if r.Lost+r.InFlight == 0 {
-		return ErrNothingLost
+	if b.Ledgers, err = readLedgers(s.ledgerDirs()); err != nil {
+		return b, err
 	}
-	return nil
+	b.Seen, err = s.seen(ctx)
+	return b, err
 }

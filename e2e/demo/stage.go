@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/weir-io/weir/e2e/demo/product"
+	"github.com/weir-io/weir/e2e/load"
 	"github.com/weir-io/weir/e2e/load/echo"
 	"github.com/weir-io/weir/e2e/rig"
 )
@@ -41,15 +43,22 @@ type stage struct {
 	ledgers map[string]string // by cluster
 	outside []*outsider
 
+	// product is weir; nil in the naive run.
+	product *product.Product
+	history history
+	// kills, unprotected and naive tell which losses the account sets apart.
+	kills       []load.Kill
+	unprotected []load.Span
+	naive       []load.Span
 	// waited is the greatest share of a span that a proxy waited for a
 	// processor; to be read when the watch has ended.
 	waited float64
 }
 
 // newStage makes the folders of a run. It starts nothing.
-func newStage(fleet *rig.Fleet, o Options, tell *narrator, attempt int) (*stage, error) {
+func newStage(fleet *rig.Fleet, weir *product.Product, o Options, tell *narrator, attempt int) (*stage, error) {
 	s := &stage{
-		fleet: fleet, options: o, tell: tell,
+		fleet: fleet, product: weir, options: o, tell: tell,
 		run:     fmt.Sprintf("demo-%d-%d", time.Now().Unix(), attempt),
 		ledgers: map[string]string{},
 	}

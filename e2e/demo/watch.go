@@ -96,14 +96,39 @@ func (s *stage) rows(ctx context.Context, counts map[string]int, span float64) (
 		clients[p.Cluster] = true
 		lost[p.Cluster] += live.Lost
 	}
+	weights, fenced := s.shifted(ctx)
 	var rows []row
 	for _, c := range s.fleet.Members() {
-		rows = append(rows, row{
-			Cluster: c.Name, Ready: s.ready(ctx, c), Fenced: -1,
+		r := row{
+			Cluster: c.Name, Ready: s.ready(ctx, c), Weight: weights[c.Name], Fenced: -1,
 			Arrivals: float64(counts[c.Name]) / span, Clients: clients[c.Name], Errors: lost[c.Name],
-		})
+		}
+		if n, ok := fenced[c.Name]; ok {
+			r.Fenced = n
+		}
+		rows = append(rows, r)
 	}
 	return rows, nil
+}
+
+// shifted gives what weir says of each cluster: its weight, and how many pods
+// are fenced. Without weir, and while it does not answer, nothing is known.
+func (s *stage) shifted(ctx context.Context) (map[string]*weight, map[string]int) {
+	weights, fenced := map[string]*weight{}, map[string]int{}
+	if s.product == nil {
+		return weights, fenced
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	gs, err := s.service(ctx)
+	if err != nil {
+		return weights, fenced
+	}
+	for _, c := range gs.Status.Clusters {
+		weights[c.Name] = weightOf(gs, c.Name)
+		fenced[c.Name] = int(c.Fenced)
+	}
+	return weights, fenced
 }
 
 // ready counts the application's ready pods; negative when the cluster is off

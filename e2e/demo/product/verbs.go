@@ -1,0 +1,60 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package product
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Drain runs kubectl weir drain and returns when the cluster may be powered
+// off. Each line that the program tells on the way goes to say.
+func (p *Product) Drain(ctx context.Context, cluster string, say func(string)) error {
+	return p.told(ctx, say, "drain", cluster)
+}
+
+// BeginDrain asks for a drain and does not wait for it.
+func (p *Product) BeginDrain(ctx context.Context, cluster string) error {
+	_, err := p.run(ctx, "drain", cluster, "--wait=false")
+	return err
+}
+
+// Undrain runs kubectl weir undrain and returns when traffic is back. In the
+// middle of a drain it aborts it.
+func (p *Product) Undrain(ctx context.Context, cluster string, say func(string)) error {
+	return p.told(ctx, say, "undrain", cluster)
+}
+
+// Status gives what kubectl weir status prints.
+func (p *Product) Status(ctx context.Context) (string, error) { return p.run(ctx, "status") }
+
+// told runs kubectl weir and passes on what it tells while it waits.
+func (p *Product) told(ctx context.Context, say func(string), args ...string) error {
+	cmd := p.command(ctx, args...)
+	// Both outputs end in one pipe, so that lines keep their order.
+	r, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	passed := make(chan string, 1)
+	go func() {
+		last := ""
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			if last = strings.TrimSpace(lines.Text()); last != "" {
+				say(last)
+			}
+		}
+		// A line too long for the scanner must not block the program.
+		_, _ = io.Copy(io.Discard, r)
+		passed <- last
+	}()
+	err := cmd.Run()
+	_ = w.Close()
+	last := <-passed
+	if err != nil {
+		return fmt.Errorf("kubectl weir %s: %w: %s", strings.Join(args, " "), err, last)
+	}
+	return nil
+}
