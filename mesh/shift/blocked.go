@@ -38,6 +38,8 @@ func (b Blocked) Sentence() string {
 		return fmt.Sprintf("waiting for the prover to read the proof of the %s again", b.Subject)
 	case HeadroomLost:
 		return b.headroom()
+	case Unsteered:
+		return fmt.Sprintf("%s follows no weights of weir's: it leaves %s when the fence is on", b.Subject, b.Cluster)
 	case HalfLeft:
 		return fmt.Sprintf("waiting for the drain of %s to be undone: with %s gone too, %d ready replicas would be left and half of those before are %d; --accept-headroom-loss goes on",
 			b.Subject, b.Cluster, b.Have, b.Need)

@@ -26,6 +26,11 @@ func (p *plan) admit() {
 			p.held[i] = p.refuseHalf(i, gone, first) || p.headroom(i, gone)
 		}
 		gone[i] = !p.held[i]
+		for _, client := range p.Unweighted {
+			if p.weighted() && gone[i] && !p.isOut(i) {
+				p.block(Blocked{Code: Unsteered, Cluster: p.Clusters[i].Name, Subject: client, Wakes: ProofArrived, Note: true})
+			}
+		}
 		if gone[i] && first < 0 {
 			first = i
 		}

@@ -28,7 +28,9 @@ const (
 	DNSIn
 	// Renew writes the same content as a new generation, so that it can be proven again.
 	Renew
-	// Release lets go of what the move held: its record and its leases.
+	// Release lets go of what the move held: its record, its leases, and the shut entry of
+	// clusters without pods. From then on Target alone says what stays: after an abort the
+	// caller sets it to what Before was.
 	Release
 	// Done says that every goal is met; there is nothing to do.
 	Done
@@ -60,7 +62,7 @@ const (
 	FenceSubject
 )
 
-var subjectNames = []string{"NoSubject", "RulesSubject", "WeightsSubject", "FenceSubject"}
+var subjectNames = []string{"None", "Rules", "Weights", "Fence"}
 
 // String returns the name that files and sentences use.
 func (s Subject) String() string { return nameOf(subjectNames, uint8(s)) }

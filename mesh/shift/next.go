@@ -55,6 +55,9 @@ func newPlan(s State) *plan {
 		}
 		empties := p.Replicas == Owned && p.pods[i] == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
 		p.leaving[i] = c.Goal == Drain || empties
+		if p.Fence.Level == Unwritten && (c.Entry == Shut || c.Fenced > 0) {
+			p.Fence = Proof{Level: Waiting, Lease: Lapsed} // A fence that nobody remembers is proven anew.
+		}
 	}
 	p.admit()
 	p.want = p.shares()

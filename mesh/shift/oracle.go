@@ -85,7 +85,7 @@ func open(c *Cluster) int32 {
 // goes reports whether the cluster shall end without traffic: the user drains it, or its
 // last pods shall go.
 func (o *oracle) goes(c *Cluster) bool {
-	return c.Goal == Drain || o.b.Replicas == Owned && o.end(c).Replicas == 0 && (c.Goal == Move || c.Applied > 0)
+	return c.Goal == Drain || o.b.Replicas == Owned && o.end(c).Replicas == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
 }
 
 // end is what c shall hold in the end: its start, where aborts are all that is asked
@@ -303,11 +303,17 @@ func (o *oracle) ended(c *Cluster) bool {
 }
 
 func (o *oracle) oneWrite() bool {
-	writes := map[Kind]Subject{Rules: RulesSubject, Split: WeightsSubject, Fence: FenceSubject, Unfence: FenceSubject}[o.step.Kind]
-	if o.step.Kind == Renew {
+	var writes Subject
+	switch o.step.Kind {
+	case Rules:
+		writes = RulesSubject
+	case Split:
+		writes = WeightsSubject
+	case Fence, Unfence:
+		writes = FenceSubject
+	case Renew:
 		writes = o.step.Renews
-	}
-	if writes == NoSubject {
+	default:
 		return true
 	}
 	for _, q := range []struct {

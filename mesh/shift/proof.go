@@ -112,7 +112,14 @@ func (p *plan) weights(share func(int) Permille) []Weight {
 }
 
 func (p *plan) blockUnproven(s Subject) {
-	code := map[Subject]Code{RulesSubject: RulesUnproven, WeightsSubject: WeightsUnproven, FenceSubject: FenceUnproven}[s]
+	code := FenceUnproven
+	switch s {
+	case RulesSubject:
+		code = RulesUnproven
+	case WeightsSubject:
+		code = WeightsUnproven
+	default:
+	}
 	missing := p.proof(s).Missing
 	if len(missing) == 0 {
 		p.block(Blocked{Code: code, Wakes: ProofArrived})

@@ -34,6 +34,8 @@ const (
 	HalfLeft
 	// HeadroomLost: the clusters that stay will bear less than before.
 	HeadroomLost
+	// Unsteered: a client follows no weights of ours; the fence moves it. Always a note.
+	Unsteered
 	// CannotSee: nobody can see into the cluster.
 	CannotSee
 	// StillCached: DNS caches may still name the cluster.
@@ -46,7 +48,7 @@ const (
 	PodsLeaving
 )
 
-var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving"}
+var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving"}
 
 // String returns the name that files and sentences use.
 func (c Code) String() string { return nameOf(codeNames, uint8(c)) }

@@ -87,6 +87,9 @@ func apportion(total Permille, weights []Permille) []Permille {
 	return out
 }
 
+// leastMove is the least that is worth a write of its own while more is to come.
+const leastMove Permille = 10
+
 // split moves weight towards the end, as much at once as MaxStep, the pods that shall
 // carry it and the clusters that stay allow.
 func (p *plan) split() (Step, bool) {
@@ -120,8 +123,8 @@ func (p *plan) split() (Step, bool) {
 	if p.Limits.MaxStep > 0 {
 		move = min(move, p.Limits.MaxStep)
 	}
-	if move <= 0 {
-		p.blockRise(up, serves)
+	if move < min(leastMove, falls) && (p.Limits.MaxStep == 0 || move < p.Limits.MaxStep) {
+		p.blockRise(serves)
 		return Step{}, false
 	}
 	return p.moved(move, apportion(move, down), apportion(move, up), serves)
@@ -178,12 +181,12 @@ func (p *plan) firstSplit() (Step, bool) {
 	return Step{Kind: Split, Split: p.weights(func(i int) Permille { return now[i] })}, true
 }
 
-// blockRise says why no weight can move: nobody can take it.
-func (p *plan) blockRise(up []Permille, serves int) {
+// blockRise says why no weight worth a write can move: nobody can take it.
+func (p *plan) blockRise(serves int) {
 	said := false
 	for i := range p.Clusters {
 		c := &p.Clusters[i]
-		if p.want[i] <= c.Wrote || up[i] > 0 {
+		if p.want[i] <= c.Wrote || p.mayRise(i) >= p.want[i] {
 			continue
 		}
 		said = true

@@ -37,7 +37,8 @@ type State struct {
 	// Fence is the lease on the fence that was written last, in any cluster.
 	Fence Proof `json:"fence"`
 
-	// Unweighted names clients whose routes are not ours: only the fence moves them.
+	// Unweighted names clients whose routes are not ours: only the fence moves them, and
+	// every step of it is kept small enough for that. They are said in notes.
 	Unweighted []string `json:"unweighted,omitempty"`
 	// Foreign names who else writes rules for this host; "" is nobody. A caller that
 	// saw a foreign write reports the weights' lease as Lapsed afterwards.

@@ -3,8 +3,6 @@
 
 package shift
 
-import "fmt"
-
 // The world is what the exploration walks through: the whole truth about one service,
 // small enough for a key of 16 bytes. weir sees of it what believed returns; the oracle
 // judges by what truth returns.
@@ -194,6 +192,8 @@ const (
 
 const base = crash | lapse | stick | join | empty
 
+var proxyNames = [2]string{"p0", "p1"}
+
 var cellNames = [3]string{"c1", "c2", "c3"}
 
 // intern numbers splits as they come up.
@@ -324,7 +324,7 @@ func (u *suite) believed(w *world) State {
 	s.Weights = Proof{Level: w.weights, Lease: w.weightsLease, Overdue: w.weightsOverdue}
 	s.Fence = Proof{Level: w.fence, Lease: w.fenceLease, Overdue: w.fenceOverdue}
 	for i, x := range w.proxies {
-		late := Laggard{Cluster: "c1", Name: fmt.Sprintf("p%d", i)}
+		late := Laggard{Cluster: "c1", Name: proxyNames[i]}
 		if x.status != away && !x.weights {
 			s.Weights.Missing = append(s.Weights.Missing, late)
 			s.Rules.Missing = s.Weights.Missing
