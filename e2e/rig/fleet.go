@@ -93,7 +93,12 @@ func Up(ctx context.Context, o Options) (*Fleet, error) {
 	if err := f.Load(ctx, App); err != nil {
 		return nil, err
 	}
-	o.Progress(fmt.Sprintf("istiods and gateways ready after %s", time.Since(begin).Round(time.Second)))
+	mib, count, err := f.Memory()
+	if err != nil {
+		return nil, err
+	}
+	o.Progress(fmt.Sprintf("istiods and gateways ready after %s (to be within 60 s on two idle cores); %d processes take %d MiB (to be within %d)",
+		time.Since(begin).Round(time.Second), count, mib, memoryLimit))
 	return f, nil
 }
 

@@ -86,9 +86,15 @@ const corefile = `.:53 {
 `
 
 // holderScript gives the node its own /var and /run and then holds the mount namespace open. The mounts are shared among the
-// node's own programs only, as pods that take part in mount propagation need it.
+// node's own programs only, as pods that take part in mount propagation need it. The kubelet sets some of the kernel's
+// settings; on this node they are files, for the settings are the machine's.
 const holderScript = `set -e
 mount --make-rprivate /
+for f in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
+  mkdir -p "$1/sys/$f"; rmdir "$1/sys/$f"
+  cat "/proc/sys/$f" > "$1/sys/$f"
+  mount --bind "$1/sys/$f" "/proc/sys/$f"
+done
 mount --bind "$1/var" /var
 mount -t tmpfs -o mode=0755 tmpfs /run
 mount --make-rshared /

@@ -48,7 +48,26 @@ func Reap(ctx context.Context, runDir string) error {
 			return err
 		}
 	}
+	// The group above the containers' may be another runtime's too; the kernel removes it only when it is empty.
+	for _, g := range containerGroups("0::/k8s.io/x\n" + selfGroups()) {
+		_ = syscall.Rmdir(filepath.Dir(g))
+	}
 	return nil
+}
+
+// selfGroups names a container's group in each hierarchy of control groups that the machine has.
+func selfGroups() string {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if f := strings.SplitN(line, ":", 3); len(f) == 3 {
+			fmt.Fprintf(&out, "%s:%s:/k8s.io/x\n", f[0], f[1])
+		}
+	}
+	return out.String()
 }
 
 // ownedBy returns a function that finds the processes of the rig: the recorded ones, those in the given network namespaces,
