@@ -68,8 +68,10 @@ func weightsClaim(t Target) claim {
 }
 
 // fenceClaim is that every proxy that holds endpoints of the service holds no
-// fenced address.
-func fenceClaim(t Target) claim {
+// fenced address, and each that was unfenced. Where none of these addresses is
+// of the proxies' network, all proxies agree.
+func fenceClaim(t Target, network string) claim {
+	nothing := len(t.absent(network)) == 0 && len(local(t.Served, network)) == 0
 	return claim{
 		question: fmt.Sprintf("fence %d %v %v %v %v %v %v", t.FenceGeneration, t.Fenced, t.Gateways, t.Served, t.Hosts, t.Ports, t.Subsets),
 		finding:  func(a canary.Answer) canary.Finding { return a.Fence },
@@ -78,6 +80,9 @@ func fenceClaim(t Target) claim {
 		status:   endpointsOf,
 		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Endpoints} },
 		agrees: func(j *judgement, r Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
+			if nothing {
+				return true, ""
+			}
 			if r.Canary.Kept {
 				return j.byContent(r, c)
 			}

@@ -29,7 +29,7 @@ func Evaluate(rules Rules, o Observation, m Memory) (Verdict, Memory) {
 	var next Memory
 	v.Rules, next.rules = judge(rules, o, rulesClaim(o.Target), o.Asked.Rules, m.rules)
 	v.Weights, next.weights = judge(rules, o, weightsClaim(o.Target), o.Asked.Weights, m.weights)
-	v.Fence, next.fence = judge(rules, o, fenceClaim(o.Target), o.Asked.Fence, m.fence)
+	v.Fence, next.fence = judge(rules, o, fenceClaim(o.Target, o.Network), o.Asked.Fence, m.fence)
 	v.Weights.Unweighted = unweighted(o, rules.MaxProxies)
 	return v, next
 }

@@ -214,6 +214,27 @@ func TestTimedNeedsTheStatedTimeAndNothingElseInTheWay(t *testing.T) {
 	}
 }
 
+func TestFenceIsProvenByThePushOnlyWhereThereIsAnAddressToLookFor(t *testing.T) {
+	late := func(fenced ...Address) Verdict {
+		return twice(func(o *Observation) {
+			o.Network = "n1"
+			o.Target.Fenced = fenced
+			o.Replicas[0].Canary.Fence.Initial = true
+			o.Replicas[0].Reading.Connections[0].Endpoints = acked(6, 9)
+		})
+	}
+	pod := netip.MustParseAddr("10.0.0.1")
+	if v := late(); v.Fence.Level != LevelProven || v.Fence.NeedsNewGeneration {
+		t.Errorf("nothing fenced: %+v", v.Fence)
+	}
+	if v := late(Address{IP: pod, Network: "n2"}); v.Fence.Level != LevelProven {
+		t.Errorf("a pod of another network: %+v", v.Fence)
+	}
+	if v := late(Address{IP: pod, Network: "n1"}); v.Fence.Level != LevelNone || !v.Fence.NeedsNewGeneration {
+		t.Errorf("a pod of this network: %+v", v.Fence)
+	}
+}
+
 func TestAnotherQuestionStartsAnotherHold(t *testing.T) {
 	_, m := Evaluate(DefaultRules(), scene(0), Memory{})
 	o := scene(2 * time.Second)

@@ -21,6 +21,8 @@ type Observation struct {
 	Asked Asked
 	// Namespace is Istio's system namespace, where canaries live.
 	Namespace string
+	// Network is the member's Istio network.
+	Network string
 	// Replicas are all istiod pods of the member.
 	Replicas []Replica
 	// Pods are all pods of the member with a proxy. CensusKnown is false when

@@ -38,8 +38,9 @@ type Verdict struct {
 	// Weights tells whether every proxy uses the routes of Generation. Its
 	// level is LevelNone for a target without routes.
 	Weights Proof
-	// Fence tells whether no proxy holds a fenced address. With nothing fenced
-	// it tells that the proxies are in step.
+	// Fence tells whether no proxy holds a fenced address, and each one those
+	// that Served names. With no address to look for every connected proxy
+	// agrees, and the census still has to.
 	Fence Proof
 	// Quiet are the pods that Selector chose, sorted by name.
 	Quiet []quiet.Pod

@@ -100,7 +100,7 @@ func (p *Prover) view(targets []Target) []view {
 			fmt.Fprintf(&of, "%s#%d ", id, a.Stream)
 		}
 		k := p.state.known[t.Key()]
-		k.ask(t, now)
+		k.ask(t, p.cfg.Place.Network, now)
 		k.carried.note(carried, of.String()+strings.Join(k.asks[:2], ";"), now)
 		k.settled.note(carried && fenced, of.String()+strings.Join(k.asks[:], ";"), now)
 	}
@@ -116,8 +116,8 @@ func carries(t Target, a canary.Answer) bool {
 }
 
 // ask notes when each question was first asked.
-func (k *known) ask(t Target, now time.Time) {
-	for i, c := range []claim{rulesClaim(t), weightsClaim(t), fenceClaim(t)} {
+func (k *known) ask(t Target, network string, now time.Time) {
+	for i, c := range []claim{rulesClaim(t), weightsClaim(t), fenceClaim(t, network)} {
 		if k.asks[i] == c.question {
 			continue
 		}
@@ -134,6 +134,7 @@ func (p *Prover) observe(now time.Time, t Target, snap Snapshot, listed bool, v 
 		Target:      t,
 		Asked:       k.asked,
 		Namespace:   p.cfg.Place.Namespace,
+		Network:     p.cfg.Place.Network,
 		Pods:        snap.Pods,
 		CensusKnown: listed,
 		Reach:       v.reach,
