@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/rig"
 )
 
@@ -22,7 +23,7 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.RunDir, "run-dir", "", "folder of the running fleet (default weir-rig/run in the cache folder)")
 	root.PersistentFlags().StringVar(&o.CacheDir, "cache-dir", "", "folder of what is built once (default weir-rig in the user's cache folder)")
-	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o), auditCommand(&o))
+	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o), auditCommand(&o), demo.NewCommand(&o))
 	return root
 }
 

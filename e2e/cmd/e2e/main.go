@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/weir-io/weir/e2e/demo"
 )
 
 func main() {
@@ -18,6 +20,6 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
-		os.Exit(1)
+		os.Exit(demo.ExitCode(err))
 	}
 }
