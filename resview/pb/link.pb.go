@@ -1952,9 +1952,10 @@ type Target struct {
 	Subsets         []string               `protobuf:"bytes,5,rep,name=subsets,proto3" json:"subsets,omitempty"`
 	FenceGeneration int64                  `protobuf:"varint,6,opt,name=fence_generation,json=fenceGeneration,proto3" json:"fence_generation,omitempty"` // 0: no fence to prove
 	Fenced          []*FencedAddress       `protobuf:"bytes,7,rep,name=fenced,proto3" json:"fenced,omitempty"`
-	Active          bool                   `protobuf:"varint,8,opt,name=active,proto3" json:"active,omitempty"` // a shift is under way: read often and send whole lists
-	Phase           string                 `protobuf:"bytes,9,opt,name=phase,proto3" json:"phase,omitempty"`    // None, DestinationRules, Weights
-	Open            []*FencedAddress       `protobuf:"bytes,10,rep,name=open,proto3" json:"open,omitempty"`     // addresses that clients must see again: the proof of an unfence
+	Active          bool                   `protobuf:"varint,8,opt,name=active,proto3" json:"active,omitempty"`      // a shift is under way: read often and send whole lists
+	Phase           string                 `protobuf:"bytes,9,opt,name=phase,proto3" json:"phase,omitempty"`         // None, DestinationRules, Weights
+	Open            []*FencedAddress       `protobuf:"bytes,10,rep,name=open,proto3" json:"open,omitempty"`          // addresses that clients must see again: the proof of an unfence
+	Question        uint64                 `protobuf:"varint,11,opt,name=question,proto3" json:"question,omitempty"` // set by the hub's end of the link: another one whenever anything but active differs
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2059,6 +2060,13 @@ func (x *Target) GetOpen() []*FencedAddress {
 	return nil
 }
 
+func (x *Target) GetQuestion() uint64 {
+	if x != nil {
+		return x.Question
+	}
+	return 0
+}
+
 type FencedAddress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ip            string                 `protobuf:"bytes,1,opt,name=ip,proto3" json:"ip,omitempty"`
@@ -2133,7 +2141,8 @@ type ProofFacts struct {
 	Ref           *ServiceRef            `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Weights       *Verdict               `protobuf:"bytes,2,opt,name=weights,proto3" json:"weights,omitempty"`
 	Fence         *Verdict               `protobuf:"bytes,3,opt,name=fence,proto3" json:"fence,omitempty"`
-	Rules         *Verdict               `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"` // every proxy knows the subsets of the generation
+	Rules         *Verdict               `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"`        // every proxy knows the subsets of the generation
+	Question      uint64                 `protobuf:"varint,5,opt,name=question,proto3" json:"question,omitempty"` // of the target that was judged; an answer to an older one is dropped
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2194,6 +2203,13 @@ func (x *ProofFacts) GetRules() *Verdict {
 		return x.Rules
 	}
 	return nil
+}
+
+func (x *ProofFacts) GetQuestion() uint64 {
+	if x != nil {
+		return x.Question
+	}
+	return 0
 }
 
 type Verdict struct {
@@ -2657,7 +2673,7 @@ const file_link_proto_rawDesc = "" +
 	"\vServiceGone\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\"9\n" +
 	"\aTargets\x12.\n" +
-	"\atargets\x18\x01 \x03(\v2\x14.weir.link.v1.TargetR\atargets\"\xed\x02\n" +
+	"\atargets\x18\x01 \x03(\v2\x14.weir.link.v1.TargetR\atargets\"\x89\x03\n" +
 	"\x06Target\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\x12\x14\n" +
 	"\x05hosts\x18\x02 \x03(\tR\x05hosts\x12(\n" +
@@ -2671,18 +2687,20 @@ const file_link_proto_rawDesc = "" +
 	"\x06active\x18\b \x01(\bR\x06active\x12\x14\n" +
 	"\x05phase\x18\t \x01(\tR\x05phase\x12/\n" +
 	"\x04open\x18\n" +
-	" \x03(\v2\x1b.weir.link.v1.FencedAddressR\x04open\"m\n" +
+	" \x03(\v2\x1b.weir.link.v1.FencedAddressR\x04open\x12\x1a\n" +
+	"\bquestion\x18\v \x01(\x04R\bquestion\"m\n" +
 	"\rFencedAddress\x12\x0e\n" +
 	"\x02ip\x18\x01 \x01(\tR\x02ip\x12\x18\n" +
 	"\anetwork\x18\x02 \x01(\tR\anetwork\x12\x18\n" +
 	"\acluster\x18\x03 \x01(\tR\acluster\x12\x18\n" +
-	"\agateway\x18\x04 \x01(\bR\agateway\"\xc3\x01\n" +
+	"\agateway\x18\x04 \x01(\bR\agateway\"\xdf\x01\n" +
 	"\n" +
 	"ProofFacts\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\x12/\n" +
 	"\aweights\x18\x02 \x01(\v2\x15.weir.link.v1.VerdictR\aweights\x12+\n" +
 	"\x05fence\x18\x03 \x01(\v2\x15.weir.link.v1.VerdictR\x05fence\x12+\n" +
-	"\x05rules\x18\x04 \x01(\v2\x15.weir.link.v1.VerdictR\x05rules\"\xcf\x02\n" +
+	"\x05rules\x18\x04 \x01(\v2\x15.weir.link.v1.VerdictR\x05rules\x12\x1a\n" +
+	"\bquestion\x18\x05 \x01(\x04R\bquestion\"\xcf\x02\n" +
 	"\aVerdict\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x03R\n" +

@@ -143,9 +143,12 @@ func (c *Client) put(key itemKey, message *pb.AgentMessage) error {
 	if size := proto.Size(message); size > maxMessageBytes-1024 {
 		return fmt.Errorf("the hub would refuse it: %d bytes, %d at most", size, maxMessageBytes)
 	}
-	c.outbox.put(key, message)
+	c.outbox.put(key, message, c.now())
 	return nil
 }
+
+// RemoveProof forgets the verdict on a target that the hub no longer asks about. The hub has forgotten it by itself.
+func (c *Client) RemoveProof(name types.NamespacedName) { c.outbox.drop(itemKey{kindProof, name}) }
 
 // RemoveService says that a Service is gone or no longer annotated, and drops its proofs.
 func (c *Client) RemoveService(name types.NamespacedName) {

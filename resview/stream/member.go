@@ -30,7 +30,7 @@ type member struct {
 	session  *session
 	closed   bool
 	targets  []*pb.Target
-	wanted   map[types.NamespacedName]struct{} // what targets name
+	question uint64 // the last one asked
 
 	state    Snapshot // Its maps are this member's own until they are published.
 	shared   bool     // The maps of state are in a published snapshot too: copy before writing.
@@ -51,11 +51,14 @@ func newMember(cluster string, now func() time.Time, notify func(map[Change]stru
 		opens:   rate.NewLimiter(sessionsPerSecond, sessionsBurst),
 		sizes:   map[itemKey]int{},
 		changes: map[Change]struct{}{},
+		// A hub that restarts must not ask with numbers that agents know from an earlier one.
+		question: uint64(now().UnixNano()),
 		state: Snapshot{
 			Cluster:  cluster,
 			Since:    now(),
 			Services: map[types.NamespacedName]Fact[*pb.ServiceFacts]{},
 			Proofs:   map[types.NamespacedName]Fact[*pb.ProofFacts]{},
+			Targets:  map[types.NamespacedName]*pb.Target{},
 		},
 	}
 	m.publishNow()
@@ -144,9 +147,22 @@ func (m *member) close(why *refusal) {
 	}
 }
 
+// setTargets gives each target the number of its question: that of the same question before, else a new one. What was
+// proven of another question is dropped.
 func (m *member) setTargets(targets []*pb.Target) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	byName := make(map[types.NamespacedName]*pb.Target, len(targets))
+	for _, t := range targets {
+		name := refName(t.GetRef())
+		if before := m.state.Targets[name]; sameQuestion(before, t) {
+			t.Question = before.GetQuestion()
+		} else {
+			m.question++
+			t.Question = m.question
+		}
+		byName[name] = t
+	}
 	if sameTargets(m.targets, targets) {
 		return
 	}
@@ -154,12 +170,11 @@ func (m *member) setTargets(targets []*pb.Target) {
 	if m.session != nil {
 		m.session.wakeTargets()
 	}
-	m.wanted = make(map[types.NamespacedName]struct{}, len(targets))
-	for _, t := range targets {
-		m.wanted[refName(t.GetRef())] = struct{}{}
-	}
 	m.own()
-	m.dropProofs(func(name types.NamespacedName) bool { return !m.isTarget(name) })
+	m.state.Targets = byName // A new map: readers have the old one.
+	m.dropProofs(func(name types.NamespacedName) bool {
+		return m.state.Proofs[name].Value.GetQuestion() != byName[name].GetQuestion()
+	})
 	m.publish()
 }
 
@@ -209,7 +224,7 @@ func (m *member) applyFact(message *pb.AgentMessage, now time.Time) *refusal {
 		m.forgetService(refName(body.Gone.GetRef()))
 	case *pb.AgentMessage_Proof:
 		name := refName(body.Proof.GetRef())
-		if !m.isTarget(name) {
+		if q := body.Proof.GetQuestion(); q == 0 || q != m.state.Targets[name].GetQuestion() {
 			return nil // It crossed a new list of targets on the way.
 		}
 		m.state.Proofs[name] = Fact[*pb.ProofFacts]{Value: body.Proof, ReceivedAt: now}
@@ -224,11 +239,6 @@ func (m *member) applyFact(message *pb.AgentMessage, now time.Time) *refusal {
 		m.changed(types.NamespacedName{})
 	}
 	return nil
-}
-
-func (m *member) isTarget(name types.NamespacedName) bool {
-	_, wanted := m.wanted[name]
-	return wanted
 }
 
 func (m *member) forgetService(name types.NamespacedName) {

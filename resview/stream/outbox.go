@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,28 +33,34 @@ type itemKey struct {
 // that reads slowly makes it no longer, only less up to date.
 type outbox struct {
 	mu      sync.Mutex
-	values  map[itemKey]*pb.AgentMessage
+	values  map[itemKey]value
 	dirty   map[itemKey]struct{} // to be sent; without a value: removed, and the hub may still have it
-	listed  bool // every Service has been set once
-	ended   bool // the hub was told so in this session
+	listed  bool                 // every Service has been set once
+	ended   bool                 // the hub was told so in this session
 	changed chan struct{}
+}
+
+// value is a fact and when it was set.
+type value struct {
+	message *pb.AgentMessage
+	at      time.Time
 }
 
 func newOutbox() *outbox {
 	return &outbox{
-		values:  map[itemKey]*pb.AgentMessage{},
+		values:  map[itemKey]value{},
 		dirty:   map[itemKey]struct{}{},
 		changed: make(chan struct{}, 1),
 	}
 }
 
-func (o *outbox) put(key itemKey, message *pb.AgentMessage) {
+func (o *outbox) put(key itemKey, message *pb.AgentMessage, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if old := o.values[key]; old != nil && sameBody(old, message) {
+	if old, known := o.values[key]; known && sameBody(old.message, message) {
 		return
 	}
-	o.values[key] = message
+	o.values[key] = value{message, now}
 	o.dirty[key] = struct{}{}
 	o.wake()
 }
@@ -100,8 +107,9 @@ func (o *outbox) restart() {
 }
 
 // next takes up to limit facts that the hub lacks, in order, and the end of the list when it is due: when every Service
-// has been set and none of them waits. A fact that is taken counts as sent; if it is not, restart brings it back.
-func (o *outbox) next(limit int) []*pb.AgentMessage {
+// has been set and none of them waits. A fact that is taken counts as sent; if it is not, restart brings it back. Ages in
+// the messages are those of now.
+func (o *outbox) next(limit int, now time.Time) []*pb.AgentMessage {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	keys := make([]itemKey, 0, len(o.dirty))
@@ -112,12 +120,12 @@ func (o *outbox) next(limit int) []*pb.AgentMessage {
 	keys = keys[:min(limit, len(keys))]
 	out := make([]*pb.AgentMessage, 0, len(keys)+1)
 	for _, key := range keys {
-		message := o.values[key]
-		if message == nil {
-			message = gone(key.name)
-		}
 		delete(o.dirty, key)
-		out = append(out, message)
+		if v, known := o.values[key]; known {
+			out = append(out, aged(v.message, now.Sub(v.at)))
+		} else {
+			out = append(out, gone(key.name))
+		}
 	}
 	if o.listed && !o.ended && len(o.dirty) == 0 {
 		o.ended = true

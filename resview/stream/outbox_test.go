@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -55,7 +56,7 @@ func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
 			"set": func(t *rapid.T) {
 				n, v := name.Draw(t, "name"), fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "version"))
 				want[n] = v
-				o.put(itemKey{kindService, key(n)}, message(service(n, v)))
+				o.put(itemKey{kindService, key(n)}, message(service(n, v)), time.Time{})
 			},
 			"remove": func(t *rapid.T) {
 				n := name.Draw(t, "name")
@@ -63,7 +64,7 @@ func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
 				o.remove(key(n))
 			},
 			"send": func(t *rapid.T) {
-				messages := o.next(rapid.IntRange(1, 3).Draw(t, "limit"))
+				messages := o.next(rapid.IntRange(1, 3).Draw(t, "limit"), time.Time{})
 				far.take(messages)
 				if n := len(messages); n == 0 || messages[n-1].GetInventoryEnd() == nil {
 					return
@@ -72,7 +73,11 @@ func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
 					t.Fatalf("at the end of the list the hub differs from the agent (-want +got):\n%s", diff)
 				}
 			},
-			"lose":   func(t *rapid.T) { o.next(rapid.IntRange(1, 3).Draw(t, "limit")); o.restart(); far.session() },
+			"lose": func(t *rapid.T) {
+				o.next(rapid.IntRange(1, 3).Draw(t, "limit"), time.Time{})
+				o.restart()
+				far.session()
+			},
 			"listed": func(*rapid.T) { o.list() },
 			"": func(t *rapid.T) {
 				if n := o.waiting(); n > 4 {
@@ -82,12 +87,12 @@ func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {
 		})
 		o.list()
 		for range 10 {
-			far.take(o.next(batch))
+			far.take(o.next(batch, time.Time{}))
 		}
 		if diff := cmp.Diff(want, far.services); diff != "" || !far.whole {
 			t.Fatalf("hub (whole: %t) differs from agent (-want +got):\n%s", far.whole, diff)
 		}
-		if more := o.next(batch); len(more) != 0 {
+		if more := o.next(batch, time.Time{}); len(more) != 0 {
 			t.Fatalf("%d messages more when all was sent", len(more))
 		}
 	})

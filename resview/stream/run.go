@@ -227,7 +227,7 @@ func (t *conversation) send(ctx context.Context) error {
 		case beat := <-t.beats:
 			messages = []*pb.AgentMessage{{Body: &pb.AgentMessage_Beat{Beat: beat}}}
 		case <-t.client.outbox.changed:
-			messages = t.client.outbox.next(batch)
+			messages = t.client.outbox.next(batch, t.client.now())
 		}
 		for _, message := range messages {
 			if err := t.say(message); err != nil {

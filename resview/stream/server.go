@@ -149,8 +149,9 @@ func (s *Server) Snapshots() []*Snapshot {
 // Subscribe returns a Subscription to the changes of all members from now on. The holder must Close it.
 func (s *Server) Subscribe() *Subscription { return s.subscribers.subscribe() }
 
-// SetTargets replaces what a member shall prove. The messages are the server's from then on. Proofs of services that are
-// not in the list leave the snapshot. It is kept over reconnects; a member that is not admitted gives an error.
+// SetTargets replaces what a member shall prove, one target for each service. The messages are the server's from then on;
+// it fills in their question. Proofs of what is not in the list, or in it with other contents, leave the snapshot, and
+// answers that come later to older questions are dropped. It is kept over reconnects; a member that is not admitted gives an error.
 func (s *Server) SetTargets(cluster string, targets []*pb.Target) error {
 	m := s.member(cluster)
 	if m == nil {

@@ -290,11 +290,11 @@ func TestTargetsReachTheAgentAndStayOverReconnects(t *testing.T) {
 		h := startHub(t)
 		a := h.startAgent("c1")
 		wait(time.Second)
-		target := func(generation int64) []*pb.Target {
+		asks := func(generation int64) []*pb.Target {
 			return []*pb.Target{{Ref: &pb.ServiceRef{Namespace: "shop", Name: "cart"}, Generation: generation}}
 		}
 		for generation := range int64(3) {
-			if err := h.SetTargets("c1", target(generation)); err != nil {
+			if err := h.SetTargets("c1", asks(generation)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -307,57 +307,8 @@ func TestTargetsReachTheAgentAndStayOverReconnects(t *testing.T) {
 		if got := b.lastTargets(); len(got) != 1 || got[0].GetGeneration() != 2 {
 			t.Errorf("targets of the next session are %v, want generation 2", got)
 		}
-		if err := h.SetTargets("c9", target(1)); err == nil {
+		if err := h.SetTargets("c9", asks(1)); err == nil {
 			t.Error("targets of an unknown cluster were taken")
-		}
-	})
-}
-
-func TestProofsLastNoLongerThanTheirTargetOrSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHub(t)
-		a := h.startAgent("c1")
-		ref := &pb.ServiceRef{Namespace: "shop", Name: "cart"}
-		targets := []*pb.Target{{Ref: ref, Generation: 3}}
-		proof := &pb.ProofFacts{Ref: ref, Weights: &pb.Verdict{Generation: 3, Level: "Proven"}}
-		count := func() int { wait(time.Second); return len(h.Snapshot("c1").Proofs) }
-		if err := a.SetProof(proof); err != nil {
-			t.Fatal(err)
-		}
-		if n := count(); n != 0 {
-			t.Errorf("%d proofs of what nobody asked for", n)
-		}
-		if err := h.SetTargets("c1", targets); err != nil {
-			t.Fatal(err)
-		}
-		proof = &pb.ProofFacts{Ref: ref, Weights: &pb.Verdict{Generation: 3, Level: "Proven", AgeMs: 5}}
-		if err := a.SetProof(proof); err != nil {
-			t.Fatal(err)
-		}
-		if n := count(); n != 1 {
-			t.Errorf("%d proofs of the target, want one", n)
-		}
-		if err := h.SetTargets("c1", nil); err != nil {
-			t.Fatal(err)
-		}
-		if n := count(); n != 0 {
-			t.Errorf("%d proofs after the target went", n)
-		}
-		if err := h.SetTargets("c1", targets); err != nil {
-			t.Fatal(err)
-		}
-		proof = &pb.ProofFacts{Ref: ref, Weights: &pb.Verdict{Generation: 3, Level: "Proven", AgeMs: 6}}
-		if err := a.SetProof(proof); err != nil {
-			t.Fatal(err)
-		}
-		wait(time.Second)
-		a.halt()
-		if n := count(); n != 1 {
-			t.Errorf("%d proofs after the agent left, want the one there was, to grow old", n)
-		}
-		h.raw("c1", hello(1<<63))
-		if n := count(); n != 0 {
-			t.Errorf("%d proofs of an earlier session in a new one", n)
 		}
 	})
 }

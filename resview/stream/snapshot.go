@@ -6,6 +6,7 @@ package stream
 import (
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/resview/pb"
@@ -38,7 +39,10 @@ type Snapshot struct {
 	Member Fact[*pb.MemberFacts]
 	// Services holds the annotated Services of the member.
 	Services map[types.NamespacedName]Fact[*pb.ServiceFacts]
-	// Proofs holds the verdicts on the targets, of this session only: a proof does not outlive the link it came by.
+	// Targets holds what the member is asked to prove, as it was last set.
+	Targets map[types.NamespacedName]*pb.Target
+	// Proofs holds the verdicts on Targets as they are now, of this session only: a proof does not outlive the link it
+	// came by, nor the question that it answers.
 	Proofs map[types.NamespacedName]Fact[*pb.ProofFacts]
 	// InventoryComplete reports that Services is the whole list: the newest session has sent it to the end. While it is
 	// false a Service that is missing here may still be in the member, and one that is here may be gone.
@@ -54,6 +58,31 @@ type Fact[T any] struct {
 // Age returns how old a fact was at now when it was already age old on receipt. It never is negative.
 func (f Fact[T]) Age(now time.Time, onReceipt time.Duration) time.Duration {
 	return max(0, now.Sub(f.ReceivedAt)) + max(0, onReceipt)
+}
+
+// Answer returns the verdict on exactly this target, and false when there is none: the member may have been asked
+// something else until now, such as another list of addresses under the same generation. Whether it is active makes no
+// difference, nor does its question.
+func (s *Snapshot) Answer(target *pb.Target) (Fact[*pb.ProofFacts], bool) {
+	name := refName(target.GetRef())
+	proof, ok := s.Proofs[name]
+	if !ok || !sameQuestion(s.Targets[name], target) {
+		return Fact[*pb.ProofFacts]{}, false
+	}
+	return proof, true
+}
+
+// sameQuestion reports whether two targets ask the same.
+func sameQuestion(a, b *pb.Target) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	plain := func(t *pb.Target) *pb.Target {
+		out := proto.CloneOf(t)
+		out.Question, out.Active = 0, false
+		return out
+	}
+	return proto.Equal(plain(a), plain(b))
 }
 
 // Change names what differs between two snapshots.
