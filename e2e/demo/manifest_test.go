@@ -4,16 +4,16 @@
 package demo
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-io/weir/e2e/load/echo"
 )
@@ -28,7 +28,7 @@ func objects(t *testing.T, name string, data any) map[string]*unstructured.Unstr
 	all := map[string]*unstructured.Unstructured{}
 	for d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
 		o := &unstructured.Unstructured{}
-		if err := d.Decode(&o.Object); err == io.EOF {
+		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
 			t.Fatalf("%v in:\n%s", err, text)

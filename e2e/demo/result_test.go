@@ -140,7 +140,7 @@ func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			err := judge(c.result, newNarrator(&out))
-			if c.err == errAny && err == nil || c.err != errAny && !errors.Is(err, c.err) {
+			if (err == nil) != (c.err == nil) || !errors.Is(c.err, errAny) && !errors.Is(err, c.err) {
 				t.Errorf("error %v, want %v", err, c.err)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -3,7 +3,10 @@
 
 package load
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind is what a request asks for and how its connection is used.
 type Kind string
@@ -66,7 +69,7 @@ func DefaultMix() []Share {
 // checkMix reports the first share that no schedule can be made of.
 func checkMix(mix []Share) error {
 	if len(mix) == 0 {
-		return fmt.Errorf("the mix is empty: give at least one class")
+		return errors.New("the mix is empty: give at least one class")
 	}
 	seen := map[Class]bool{}
 	for _, s := range mix {

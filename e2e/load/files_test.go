@@ -41,7 +41,7 @@ func TestLedgerCutAnywhereKeepsEveryWholeLine(t *testing.T) {
 	line := load.Entry{Time: 9, Event: load.Executed, Method: "POST", Path: "once", ID: "x\n"}.Line()
 	head := load.Header(7, "echo-1", "c2")
 	file := append(append([]byte{}, head...), line...)
-	for cut := range len(file) {
+	for cut := range file {
 		got, err := load.ParseLedger(file[:cut])
 		whole := cut == 0 || cut == len(head)
 		if whole != (err == nil) || (err != nil && !errors.Is(err, load.ErrTorn)) {

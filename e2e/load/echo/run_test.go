@@ -79,6 +79,7 @@ func serve(t *testing.T, ending echo.Ending, limit time.Duration) *served {
 
 // get asks for a path and gives the status, or zero and the error.
 func (v *served) get(t *testing.T, path string) (int, error) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://echo"+path, nil)
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@
 package generator
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -50,7 +51,7 @@ const (
 // complete checks the configuration and fills in the defaults.
 func (c Config) complete() (Config, *url.URL, error) {
 	if c.Client == "" {
-		return c, nil, fmt.Errorf("the client needs a name")
+		return c, nil, errors.New("the client needs a name")
 	}
 	if c.Out == "" {
 		return c, nil, fmt.Errorf("client %q: an output directory is needed", c.Client)

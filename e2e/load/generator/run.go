@@ -97,6 +97,8 @@ func (r *run) loop(ctx context.Context, flights *sync.WaitGroup) error {
 	if there, err := exists(r.config.Control, stopFile); there || err != nil {
 		return err
 	}
+	// A request on its way goes on when the run ends.
+	flight := context.WithoutCancel(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for number := 0; ; number++ {
@@ -111,15 +113,15 @@ func (r *run) loop(ctx context.Context, flights *sync.WaitGroup) error {
 			return nil
 		case <-timer.C:
 		}
-		flights.Go(func() { r.one(next.Class, number, due) })
+		flights.Go(func() { r.one(flight, next.Class, number, due) })
 	}
 }
 
 // one carries out one request, on record before and after.
-func (r *run) one(class load.Class, number int, due time.Time) {
+func (r *run) one(ctx context.Context, class load.Class, number int, due time.Time) {
 	rec := load.Record{ID: r.id(number), Class: class.String(), Due: due.UnixNano(), Sent: time.Now().UnixNano()}
 	r.tally.sent(rec)
-	r.sender.send(class, &rec)
+	r.sender.send(ctx, class, &rec)
 	r.tally.ended(rec)
 }
 

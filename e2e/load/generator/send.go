@@ -41,10 +41,9 @@ func newSender(c Config, base *url.URL) *sender {
 	}
 }
 
-// send carries out one request and fills in what became of it. It does not end
-// early with the run: what is in flight when the run ends is waited for.
-func (s *sender) send(class load.Class, r *load.Record) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+// send carries out one request and fills in what became of it.
+func (s *sender) send(ctx context.Context, class load.Class, r *load.Record) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	answer, status, err := s.exchange(ctx, class, r.ID)
 	r.End = time.Now().UnixNano()
