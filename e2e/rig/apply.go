@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -53,16 +53,16 @@ func (c *Cluster) Delete(ctx context.Context, manifests ...string) error {
 	if err != nil {
 		return err
 	}
-	for i := len(objects) - 1; i >= 0; i-- {
-		r, err := c.resource(mapper, objects[i])
+	for _, o := range slices.Backward(objects) {
+		r, err := c.resource(mapper, o)
 		if meta.IsNoMatchError(err) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("cluster %q: delete %s: %w", c.Name, objects[i].GetName(), err)
+			return fmt.Errorf("cluster %q: delete %s: %w", c.Name, o.GetName(), err)
 		}
-		if err := r.Delete(ctx, objects[i].GetName(), metav1.DeleteOptions{}); ignoreMissing(err) != nil {
-			return fmt.Errorf("cluster %q: delete %s %s: %w", c.Name, objects[i].GetKind(), objects[i].GetName(), err)
+		if err := r.Delete(ctx, o.GetName(), metav1.DeleteOptions{}); ignoreMissing(err) != nil {
+			return fmt.Errorf("cluster %q: delete %s %s: %w", c.Name, o.GetKind(), o.GetName(), err)
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func decode(manifests []string) ([]*unstructured.Unstructured, error) {
 			}
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return rank(out[i]) < rank(out[j]) })
+	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return out, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +108,7 @@ func (c *Cluster) sidecars() ([]Container, error) {
 			out = append(out, one)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Pod < out[j].Pod })
+	slices.SortFunc(out, func(a, b Container) int { return strings.Compare(a.Pod, b.Pod) })
 	return out, nil
 }
 

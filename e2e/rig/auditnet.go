@@ -63,7 +63,7 @@ func (c *Cluster) auditFirewall(ctx context.Context) (string, error) {
 	tried := 0
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		port := 0
+		var port int
 		switch {
 		case p.Labels["app"] == "istiod":
 			port = 15012

@@ -6,7 +6,7 @@ package rig
 import (
 	"fmt"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -42,7 +42,7 @@ func renderChart(dir, release, namespace string, v map[string]any) (string, erro
 			names = append(names, n)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	var out strings.Builder
 	for _, n := range names {
 		if strings.TrimSpace(files[n]) != "" {

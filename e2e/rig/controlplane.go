@@ -122,7 +122,7 @@ func (c *Cluster) waitAPIServer(ctx context.Context) error {
 			return "", err
 		}
 		if err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
-			return err.Error(), nil
+			return err.Error(), nil //nolint:nilerr // Not there yet is what is waited for.
 		}
 		return "", nil
 	})

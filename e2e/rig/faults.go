@@ -6,7 +6,7 @@ package rig
 import (
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"syscall"
 	"time"
 
@@ -103,7 +103,7 @@ func (c *Cluster) killContainers(ctx context.Context, namespace, selector string
 	if len(victims) == 0 {
 		return Killed{}, fmt.Errorf("cluster %q: no running pod matches %s/%s", c.Name, namespace, selector)
 	}
-	sort.SliceStable(victims, func(i, j int) bool { return killRank(victims[i]) < killRank(victims[j]) })
+	slices.SortStableFunc(victims, func(a, b Container) int { return killRank(a) - killRank(b) })
 	return c.kill(ctx, victims)
 }
 
@@ -138,7 +138,7 @@ func (c *Cluster) kill(ctx context.Context, victims []Container) (Killed, error)
 	k := Killed{Began: time.Now()}
 	seen := make(map[string]bool)
 	for _, v := range victims {
-		if err := syscall.Kill(v.PID, syscall.SIGKILL); err != nil && err != syscall.ESRCH { //nolint:errorlint // Kill returns the number itself.
+		if err := syscall.Kill(v.PID, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			return k, fmt.Errorf("cluster %q: kill %s/%s: %w", c.Name, v.Pod, v.Name, err)
 		}
 		if !seen[v.Pod] {
@@ -146,7 +146,7 @@ func (c *Cluster) kill(ctx context.Context, victims []Container) (Killed, error)
 			k.Pods = append(k.Pods, v.Pod)
 		}
 	}
-	sort.Strings(k.Pods)
+	slices.Sort(k.Pods)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	err = c.poll(ctx, "the killed to be gone", 5*time.Millisecond, func() (string, error) {

@@ -6,6 +6,7 @@ package rig
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,7 +69,7 @@ func proxyImage(ctx context.Context, bin, istio string) (image.Image, error) {
 	}
 	extensions, err := filepath.Glob("/usr/lib/x86_64-linux-gnu/xtables/*.so")
 	if err != nil || len(extensions) == 0 {
-		return image.Image{}, fmt.Errorf("find the extensions of iptables: none in /usr/lib/x86_64-linux-gnu/xtables")
+		return image.Image{}, errors.New("find the extensions of iptables: none in /usr/lib/x86_64-linux-gnu/xtables")
 	}
 	for _, e := range extensions {
 		files = append(files, image.File{Path: e, Source: e})

@@ -57,36 +57,43 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
+	if err := o.placeFolders(); err != nil {
+		return o, err
+	}
+	if o.Repo == "" {
+		var err error
+		if o.Repo, err = findRepo(); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// placeFolders makes the folders' paths absolute and refuses those that nodes would not see.
+func (o *Options) placeFolders() error {
 	if o.CacheDir == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
-			return o, fmt.Errorf("find the cache folder (set HOME or XDG_CACHE_HOME): %w", err)
+			return fmt.Errorf("find the cache folder (set HOME or XDG_CACHE_HOME): %w", err)
 		}
 		o.CacheDir = filepath.Join(dir, "weir-rig")
 	}
 	if o.RunDir == "" {
 		o.RunDir = filepath.Join(o.CacheDir, "run")
 	}
-	var err error
-	if o.RunDir, err = filepath.Abs(o.RunDir); err != nil {
-		return o, fmt.Errorf("run directory: %w", err)
-	}
-	if o.CacheDir, err = filepath.Abs(o.CacheDir); err != nil {
-		return o, fmt.Errorf("cache directory: %w", err)
-	}
-	for _, hidden := range []string{"/var/", "/run/", "/proc/", "/sys/", "/dev/"} {
-		for _, dir := range []string{o.RunDir, o.CacheDir} {
-			if strings.HasPrefix(dir+"/", hidden) {
-				return o, fmt.Errorf("folder %s: choose one outside %s, for the nodes have their own", dir, hidden)
+	for _, dir := range []*string{&o.CacheDir, &o.RunDir} {
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return fmt.Errorf("folder %s: %w", *dir, err)
+		}
+		*dir = abs
+		for _, hidden := range []string{"/var/", "/run/", "/proc/", "/sys/", "/dev/"} {
+			if strings.HasPrefix(abs+"/", hidden) {
+				return fmt.Errorf("folder %s: choose one outside %s, for the nodes have their own", abs, hidden)
 			}
 		}
 	}
-	if o.Repo == "" {
-		if o.Repo, err = findRepo(); err != nil {
-			return o, err
-		}
-	}
-	return o, nil
+	return nil
 }
 
 // findRepo walks up from the working directory to the folder that holds e2e/controlplane.

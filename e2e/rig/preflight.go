@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +58,7 @@ func missingPackages() []string {
 			out = append(out, pkg)
 		}
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }
 

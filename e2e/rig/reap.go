@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -177,8 +177,8 @@ func removeGroups(ctx context.Context, groups map[string]bool) error {
 	for g := range groups {
 		paths = append(paths, g)
 	}
-	sort.Sort(sort.Reverse(sort.StringSlice(paths)))
-	for _, g := range paths {
+	slices.Sort(paths)
+	for _, g := range slices.Backward(paths) {
 		for {
 			err := syscall.Rmdir(g)
 			if err == nil || errors.Is(err, syscall.ENOENT) {

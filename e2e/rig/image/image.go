@@ -14,7 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -125,8 +125,10 @@ func (im Image) writeArchive(path string, layer io.Reader, ld descriptor) error 
 		name string
 		data []byte
 	}{
-		{"oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {"index.json", index},
-		{blob(cd.Digest), config}, {blob(md.Digest), manifest},
+		{"oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`)},
+		{"index.json", index},
+		{blob(cd.Digest), config},
+		{blob(md.Digest), manifest},
 	} {
 		if err := add(t, e.name, int64(len(e.data)), bytes.NewReader(e.data)); err != nil {
 			return err
@@ -172,7 +174,7 @@ func (im Image) writeLayer(w io.Writer) error {
 	for p := range files {
 		paths = append(paths, p)
 	}
-	sort.Strings(paths)
+	slices.Sort(paths)
 	t := tar.NewWriter(w)
 	for _, p := range paths {
 		if err := writeFile(t, p, files[p]); err != nil {

@@ -27,7 +27,7 @@ func create(t *testing.T) netns.Space {
 		t.Fatalf("namespaces need root: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := s.Delete(context.Background()); err != nil { //nolint:usetesting // The test's context has ended here.
+		if err := s.Delete(context.Background()); err != nil { // The test's own context has ended here.
 			t.Error(err)
 		}
 	})

@@ -68,7 +68,7 @@ func (i Info) Signal(sig syscall.Signal) error {
 	if start, _ := startTime(i.PID); start != i.Start {
 		return nil
 	}
-	if err := syscall.Kill(i.PID, sig); err != nil && err != syscall.ESRCH { //nolint:errorlint // Kill returns the number itself.
+	if err := syscall.Kill(i.PID, sig); err != nil && err != syscall.ESRCH {
 		return fmt.Errorf("signal process %d (%s): %w", i.PID, i.Name, err)
 	}
 	return nil

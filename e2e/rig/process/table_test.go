@@ -26,7 +26,7 @@ func table(t *testing.T) process.Table {
 			t.Error(err)
 		}
 		for _, p := range all {
-			if err := tb.End(context.Background(), p.Name, 0); err != nil { //nolint:usetesting // The test's context has ended here.
+			if err := tb.End(context.Background(), p.Name, 0); err != nil { // The test's own context has ended here.
 				t.Error(err)
 			}
 		}
