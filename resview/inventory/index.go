@@ -30,8 +30,8 @@ type objects struct {
 	// exports are the ServiceExports.
 	exports []*unstructured.Unstructured
 
-	// istioNamespace is where istiod runs; rootNamespace is the mesh's root of configuration where the operator set it,
-	// else empty: the mesh's own settings tell.
+	// istioNamespace is where istiod runs; rootNamespace is the mesh's root of configuration where the mesh's own settings
+	// do not tell.
 	istioNamespace, rootNamespace string
 	settings                      settings
 }
@@ -110,5 +110,5 @@ func byName[T metav1.Object](a, b T) int {
 
 // root returns the mesh's root of configuration.
 func (x *index) root() string {
-	return cmp.Or(x.rootNamespace, x.settings.mesh.rootNamespace, x.istioNamespace)
+	return cmp.Or(x.settings.mesh.rootNamespace, x.rootNamespace, x.istioNamespace)
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/weir-io/weir/mesh/prover"
@@ -32,23 +32,35 @@ const (
 	// refreshInterval is how often that is asked for which no informer tells, and retryInterval how soon after a failure.
 	refreshInterval = 30 * time.Second
 	retryInterval   = 2 * time.Second
+	// restInterval lies between two refreshes, however often istiods change.
+	restInterval = time.Second
+	// listenInterval is how often, and for how long, the API server is asked whether it is there. After silence of
+	// maxSilence nothing is shown to the prover.
+	listenInterval = 3 * time.Second
+	maxSilence     = 10 * time.Second
 )
 
-// Config is what an Inventory needs. Kubernetes, Custom and IstioNamespace are required.
+// Config is what an Inventory needs. REST and IstioNamespace are required.
 type Config struct {
-	// Kubernetes is only read from.
-	Kubernetes kubernetes.Interface
-	// Custom opens informers for the kinds of Istio, the Gateway API and the Multi-Cluster Services API.
-	Custom Open
+	// REST reaches the member's API server, which is only read from.
+	REST *rest.Config
 	// IstioNamespace is where istiod runs.
 	IstioNamespace string
-	// RootNamespace is the mesh's root of configuration. Empty: what the mesh's own settings say.
+	// RootNamespace is the mesh's root of configuration where the mesh's own settings do not name one or cannot be read.
+	// Empty: IstioNamespace.
 	RootNamespace string
-	// Version returns what the istiod whose debug port is at address, host:port, says that its version is. Nil asks over
-	// HTTP.
-	Version func(ctx context.Context, address string) (string, error)
 	// Log receives what comes and goes. Nil: nothing is logged.
 	Log *slog.Logger
+}
+
+// clients are the ways to ask the member.
+type clients struct {
+	kube kubernetes.Interface
+	open open
+	// version returns what the istiod whose debug port is at address, host:port, says that its version is.
+	version func(ctx context.Context, address string) (string, error)
+	// answers returns nil if the API server answers and is ready.
+	answers func(ctx context.Context) error
 }
 
 // Inventory reads one member. All methods may be called from several goroutines; Run only once.
@@ -56,6 +68,8 @@ type Inventory struct {
 	config Config
 	reader reader
 	custom *custom
+	// answers returns nil if the API server answers and is ready.
+	answers func(context.Context) error
 
 	services, pods, namespaces                         *source
 	replicaSets, deployments, statefulSets, daemonSets *source
@@ -66,9 +80,10 @@ type Inventory struct {
 
 	mu       sync.Mutex
 	settings settings
-	settled  bool   // settings were read once
-	revision uint64 // of everything
-	rules    uint64 // of the rules alone
+	settled  bool      // settings were read once
+	answered time.Time // when the API server last answered
+	revision uint64    // of everything
+	rules    uint64    // of the rules alone
 
 	building sync.Mutex // held while a picture is made, so that it is made once
 	last     *picture
@@ -89,27 +104,33 @@ var _ prover.Cluster = (*Inventory)(nil)
 
 // New returns an Inventory that reads nothing until Run.
 func New(config Config) (*Inventory, error) {
-	if config.Kubernetes == nil || config.Custom == nil || config.IstioNamespace == "" {
-		return nil, errors.New("inventory: Kubernetes, Custom and IstioNamespace are required")
+	if config.REST == nil || config.IstioNamespace == "" {
+		return nil, errors.New("inventory: REST and IstioNamespace are required")
 	}
+	c, err := newClients(config.REST)
+	if err != nil {
+		return nil, err
+	}
+	return newInventory(config, c)
+}
+
+func newInventory(config Config, c clients) (*Inventory, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	if config.Version == nil {
-		config.Version = askIstiod(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
-	}
 	n := &Inventory{
 		config:  config,
-		reader:  reader{kube: config.Kubernetes, namespace: config.IstioNamespace, version: config.Version},
+		reader:  reader{kube: c.kube, namespace: config.IstioNamespace, version: c.version},
+		answers: c.answers,
 		dirty:   make(chan struct{}, 1),
 		changed: make(chan struct{}, 1),
 		ask:     make(chan struct{}, 1),
 	}
 	n.custom = &custom{
-		discovery: config.Kubernetes.Discovery(), open: config.Custom, log: config.Log, live: map[string]*watched{},
+		discovery: c.kube.Discovery(), open: c.open, log: config.Log, live: map[string]*watched{},
 		changed: func() { n.touch(true) },
 	}
-	return n, n.watch(informers.NewSharedInformerFactory(config.Kubernetes, 0))
+	return n, n.watch(informers.NewSharedInformerFactory(c.kube, 0))
 }
 
 // watch prepares the informers of kinds that every API server has.
@@ -169,6 +190,7 @@ func (n *Inventory) Run(ctx context.Context) error {
 		running.Go(func() { s.informer.RunWithContext(ctx) })
 	}
 	running.Go(func() { n.refreshAll(ctx) })
+	running.Go(func() { n.listen(ctx) })
 	n.tell(ctx)
 	running.Wait()
 	n.custom.running.Wait()
@@ -196,6 +218,26 @@ func (n *Inventory) tell(ctx context.Context) {
 	}
 }
 
+// listen asks the API server again and again whether it is there. While it is not, nothing is told of what changes, and
+// what was read grows old unseen.
+func (n *Inventory) listen(ctx context.Context) {
+	for {
+		asking, cancel := context.WithTimeout(ctx, listenInterval)
+		err := n.answers(asking)
+		cancel()
+		if err == nil {
+			n.mu.Lock()
+			n.answered = time.Now()
+			n.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(listenInterval):
+		}
+	}
+}
+
 // refreshAll asks, at once and then now and again, for what no informer tells.
 func (n *Inventory) refreshAll(ctx context.Context) {
 	for {
@@ -210,7 +252,12 @@ func (n *Inventory) refreshAll(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait):
+		case <-time.After(restInterval):
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait - restInterval):
 		case <-n.ask:
 		}
 	}
@@ -281,9 +328,16 @@ func (n *Inventory) Problems() []Problem {
 	return p.problems
 }
 
-// Snapshot returns the member as the prover needs it. It fails while the member is not known in full.
+// Snapshot returns the member as the prover needs it. It fails while the member is not
+// known in full, or its API server is silent.
 func (n *Inventory) Snapshot(context.Context) (prover.Snapshot, error) {
 	p, waiting := n.picture()
+	n.mu.Lock()
+	silence := time.Since(n.answered)
+	n.mu.Unlock()
+	if silence > maxSilence && len(waiting) == 0 {
+		return prover.Snapshot{}, fmt.Errorf("the member's API server has not answered for %s, so what changed there is not known", maxSilence)
+	}
 	if len(waiting) > 0 {
 		return prover.Snapshot{}, fmt.Errorf("member not known in full yet; not listed: %s", strings.Join(waiting, ", "))
 	}

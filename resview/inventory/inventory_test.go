@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,7 @@ type stage struct {
 	kube    *fake.Clientset
 	dynamic *dynamicfake.FakeDynamicClient
 	tested  *Inventory
+	silent  atomic.Bool // the API server does not answer
 }
 
 // play runs one inventory over the objects, in fake time.
@@ -46,13 +48,18 @@ func play(t *testing.T, objects []runtime.Object, script func(*stage)) {
 		}
 		s.dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 		var err error
-		s.tested, err = New(Config{
-			Kubernetes: s.kube,
-			Custom: func(gvr schema.GroupVersionResource) cache.SharedIndexInformer {
+		s.tested, err = newInventory(Config{IstioNamespace: "istio-system"}, clients{
+			kube: s.kube,
+			open: func(gvr schema.GroupVersionResource) cache.SharedIndexInformer {
 				return dynamicinformer.NewFilteredDynamicInformer(s.dynamic, gvr, "", 0, nil, nil).Informer()
 			},
-			IstioNamespace: "istio-system",
-			Version:        func(context.Context, string) (string, error) { return "1.31.0-abc-Clean", nil },
+			version: func(context.Context, string) (string, error) { return "1.31.0-abc-Clean", nil },
+			answers: func(context.Context) error {
+				if s.silent.Load() {
+					return errors.New("no route to host")
+				}
+				return nil
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -211,6 +218,28 @@ func TestAServerThatDoesNotSayWhatItServesIsNotTakenForOneThatServesNothing(t *t
 		s.settled(2 * retryInterval)
 		if !s.tested.Synced() {
 			s.Error("not synced though the server answers again")
+		}
+	})
+}
+
+func TestASilentServerLetsTheSnapshotLapseAndKeepsTheFacts(t *testing.T) {
+	play(t, []runtime.Object{globalService("demo", "echo")}, func(s *stage) {
+		s.settled(time.Second)
+		if _, err := s.tested.Snapshot(s.Context()); err != nil {
+			s.Fatalf("a server that answers: %v", err)
+		}
+		s.silent.Store(true)
+		s.settled(maxSilence + listenInterval)
+		if _, err := s.tested.Snapshot(s.Context()); err == nil {
+			s.Error("a snapshot is shown though the server was silent for long")
+		}
+		if services, _ := s.tested.Facts(); services[echo] == nil {
+			s.Error("facts were dropped because the server is silent")
+		}
+		s.silent.Store(false)
+		s.settled(listenInterval)
+		if _, err := s.tested.Snapshot(s.Context()); err != nil {
+			s.Errorf("the server answers again: %v", err)
 		}
 	})
 }

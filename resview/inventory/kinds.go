@@ -45,13 +45,13 @@ var optional = func() []kind {
 	}
 }()
 
-// Open returns a new informer that lists and watches one kind in all namespaces, and that has not been started.
-type Open func(schema.GroupVersionResource) cache.SharedIndexInformer
+// open returns a new informer that lists and watches one kind in all namespaces, and that has not been started.
+type open func(schema.GroupVersionResource) cache.SharedIndexInformer
 
 // custom keeps an informer for each optional kind that the member serves.
 type custom struct {
 	discovery discovery.DiscoveryInterface
-	open      Open
+	open      open
 	log       *slog.Logger
 	changed   func() // called on every change of an object or of what is served
 
