@@ -21,8 +21,8 @@ const (
 
 // AccessLogFormat is the JSON access log format (meshConfig.accessLogFormat,
 // with accessLogEncoding JSON) that ParseAccessLog reads. It names every
-// upstream that was tried, in order, which the usual formats do not: they name
-// the last one only.
+// upstream that was given the request, in order, which the usual formats do not:
+// they name the last one only.
 const AccessLogFormat = `{"start":"%START_TIME%","id":"%REQ(X-LOAD-ID)%",` +
 	`"attempted":"%UPSTREAM_HOSTS_ATTEMPTED%","attempts":"%UPSTREAM_REQUEST_ATTEMPT_COUNT%",` +
 	`"code":"%RESPONSE_CODE%","flags":"%RESPONSE_FLAGS%"}`
@@ -35,10 +35,11 @@ type accessLine struct {
 }
 
 // ParseAccessLog reads the log of a client's proxy and gives, for each request
-// with an id of ours, the address of the first upstream that was tried. Lines
+// with an id of ours, the address of the first upstream that was given it. Lines
 // that are no access log of that form are passed over, since a proxy mixes its
-// own messages into the same stream. A request that found no upstream gives no
-// evidence.
+// own messages into the same stream. Envoy counts an upstream only when it had a
+// connection to it, so a request for which all connections failed gives no
+// evidence, and counts as lost wherever that matters.
 func ParseAccessLog(log []byte) []Sight {
 	var sights []Sight
 	for line := range bytes.Lines(log) {
