@@ -173,21 +173,29 @@ func (p *plan) sayWhatIsMissing() {
 	}
 	for i := range p.Clusters {
 		c := &p.Clusters[i]
-		if said[c.Name] || p.met(i) {
-			continue
-		}
 		switch {
+		case said[c.Name] || p.met(i):
 		case c.Sight == Blind:
 			p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
-		case p.Replicas == Owned && c.Ready < c.Applied && !p.leaving[i]:
-			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: ReplicasReady, Have: c.Ready, Need: c.Applied})
 		case p.Replicas == Owned && c.Ready > c.Applied:
 			p.block(Blocked{Code: PodsLeaving, Cluster: c.Name, Wakes: PodsGone, Have: c.Ready, Need: c.Applied})
-		case p.leaving[i] && (c.Entry != Shut || c.Fenced < c.Ready): // Weights or others are waited for.
-		case p.leaving[i] && c.Ready > 0:
-			p.blockCalm(c, true)
-		case p.leaving[i] && c.DNS == Cached:
-			p.block(Blocked{Code: StillCached, Cluster: c.Name, Wakes: CacheExpired})
+		case p.leaving[i]:
+			p.sayLeaving(i)
+		case p.Replicas == Owned && c.Ready < c.Applied:
+			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: ReplicasReady, Have: c.Ready, Need: c.Applied})
 		}
+	}
+}
+
+// sayLeaving names what the end of a fenced cluster waits for. One that is not fenced yet
+// waits for others, and it is said there.
+func (p *plan) sayLeaving(i int) {
+	c := &p.Clusters[i]
+	switch {
+	case c.Entry != Shut || c.Fenced < c.Ready:
+	case c.Ready > 0:
+		p.blockCalm(c, true)
+	case c.DNS == Cached:
+		p.block(Blocked{Code: StillCached, Cluster: c.Name, Wakes: CacheExpired})
 	}
 }

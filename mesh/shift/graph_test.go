@@ -173,8 +173,8 @@ func (g *graph) path(i int32) string {
 		nodes = append(nodes, i)
 	}
 	var b strings.Builder
-	for j := len(nodes) - 1; j >= 0; j-- {
-		w := g.keys[nodes[j]].unpack()
+	for _, node := range slices.Backward(nodes) {
+		w := g.keys[node].unpack()
 		step, why := g.next(g.suite.believed(&w))
 		fmt.Fprintf(&b, "  %s\n    -> %s %s %d/%d %v", w.text(g.suite), step.Kind, step.Cluster, step.Replicas, step.Fenced, step.Split)
 		for _, x := range why {
@@ -210,8 +210,7 @@ func (g *graph) ends() int {
 	longest := make([]int32, len(g.keys))
 	wakes := make([]bool, len(g.keys))
 	most := int32(0)
-	for j := len(order) - 1; j >= 0; j-- {
-		i := order[j]
+	for _, i := range slices.Backward(order) {
 		lo, hi := g.from[i], g.from[i+1]
 		if lo == hi && g.kind[i] != Done {
 			g.fail(i, "comes to rest without Done", Ends)

@@ -34,18 +34,15 @@ func (p *plan) carries(pods int32) Permille {
 	case p.Demand <= pods:
 		return Whole
 	}
-	return Permille((int64(pods)*int64(Whole) + int64(p.Demand) - 1) / int64(p.Demand))
+	return Permille((int64(pods)*int64(Whole) + int64(p.Demand) - 1) / int64(p.Demand)) //nolint:gosec // Not more than Whole.
 }
 
 // needs is how many pods a share takes: the fewest that carry it.
 func (p *plan) needs(share Permille) int32 {
-	if share <= 0 || p.Demand == 0 {
-		return min(int32(share), 1)
+	if share <= 0 {
+		return 0
 	}
-	pods := int64(share) * int64(p.Demand) / int64(Whole)
-	for ; p.carries(int32(pods)) < share; pods++ { //nolint:gosec // Not more than Demand.
-	}
-	return int32(pods) //nolint:gosec // Not more than Demand.
+	return int32(int64(share-1)*int64(p.Demand)/int64(Whole)) + 1 //nolint:gosec // Not more than Demand.
 }
 
 // mayRise is the highest share that cluster i may get now.
@@ -77,7 +74,7 @@ func (p *plan) mayFall() Permille {
 	if room == 0 {
 		most = 0
 	}
-	return Permille(max(0, min(most-taken, int64(Whole)))) //nolint:gosec // Within 0..1000.
+	return Permille(max(0, min(most-taken, int64(Whole))))
 }
 
 // goingDown reports whether those that stay can do without the pods of cluster i, and says

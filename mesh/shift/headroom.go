@@ -48,8 +48,8 @@ func (p *plan) isOut(i int) bool {
 // ready copy, should the others have lost theirs since.
 func (p *plan) refuseLast(i int, gone []bool, first int) bool {
 	c := &p.Clusters[i]
-	if p.Demand == 0 && c.Ready == 0 || p.isOut(i) && c.Ready == 0 && c.Applied == 0 {
-		return false
+	if c.Ready == 0 && c.Applied == 0 {
+		return false // There is nothing to lose here.
 	}
 	for j := range p.Clusters {
 		if j != i && !gone[j] && p.serving(j) > 0 {
@@ -116,7 +116,7 @@ func (p *plan) refuseHalf(i int, gone []bool, first int) bool {
 	}
 	p.block(Blocked{
 		Code: HalfLeft, Cluster: c.Name, Subject: p.Clusters[first].Name, Wakes: DrainEnded,
-		Have: int32(left), Need: int32((before + 1) / 2), //nolint:gosec // Bounded by Validate.
+		Have: int32(left), Need: int32((before + 1) / 2),
 	})
 	return true
 }

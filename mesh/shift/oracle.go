@@ -179,20 +179,33 @@ func (o *oracle) mayEnd(c *Cluster, last bool) bool {
 }
 
 func (o *oracle) carried() bool {
-	var demand, pods, share int64
-	demand = int64(o.b.Demand)
-	falls, n := false, int64(0)
 	for i := range o.b.Clusters {
 		b, a := &o.b.Clusters[i], &o.a.Clusters[i]
-		if o.weights && o.b.Weights.Level != Unwritten && a.Wrote > b.Wrote && (b.Entry == Shut || !enough(a.Wrote, o.b.Demand, open(b))) {
+		rises := o.rewrites() && a.Wrote > b.Wrote
+		if rises && (b.Entry == Shut || !enough(a.Wrote, o.b.Demand, open(b))) {
 			return false
 		}
 		if a.Fenced > b.Fenced && !o.fenceCarried(i) {
 			return false
 		}
-		if o.goes(b) && a.Wrote < b.Wrote {
+	}
+	return o.fallCarried()
+}
+
+// rewrites reports whether there was a split before, so that weights can rise or fall.
+func (o *oracle) rewrites() bool { return o.weights && o.b.Weights.Level != Unwritten }
+
+// fallCarried reports whether the clusters that stay carry, all together, what they get
+// when one that goes loses weight.
+func (o *oracle) fallCarried() bool {
+	var pods, share, n int64
+	demand, falls := int64(o.b.Demand), false
+	for i := range o.b.Clusters {
+		b, a := &o.b.Clusters[i], &o.a.Clusters[i]
+		switch goes := o.goes(b); {
+		case goes && a.Wrote < b.Wrote:
 			falls = true
-		} else if !o.goes(b) || a.Wrote > 0 {
+		case !goes || a.Wrote > 0:
 			pods += int64(open(b))
 			share += int64(a.Wrote)
 			n++
@@ -234,13 +247,21 @@ func (o *oracle) routed() bool {
 }
 
 func (o *oracle) kept() bool {
-	var serve, ready, going int32
+	var serve, ready, going, outside int32
+	fences := false
 	for i := range o.b.Clusters {
+		a := &o.a.Clusters[i]
+		outside += open(a)
+		shuts := a.Entry == Shut && o.b.Clusters[i].Entry == Free
+		fences = fences || (shuts || a.Fenced > o.b.Clusters[i].Fenced) && max(a.Ready, a.Applied) > 0
 		going += o.leavingPods(i)
 		if b := &o.b.Clusters[i]; b.Sight == Seen {
 			serve += min(open(b), b.Ready-o.leavingPods(i))
 			ready += b.Ready - o.leavingPods(i)
 		}
+	}
+	if fences && outside == 0 {
+		return false // A copy that nobody is sent to is as good as removed.
 	}
 	return going == 0 || serve > 0 && ready >= o.b.MinReady
 }
@@ -251,24 +272,33 @@ func (o *oracle) backwards() bool {
 		if b.Goal != Abort && b.Goal != Undrain {
 			continue
 		}
-		end := o.end(b)
-		owned := o.b.Replicas == Owned
-		unfences := a.Fenced < b.Fenced || b.Entry == Shut && a.Entry == Free
-		rises := o.weights && a.Wrote > b.Wrote && o.b.Weights.Level != Unwritten
-		switch {
-		case unfences && owned && b.Ready < end.Replicas:
-			return false
-		case rises && (b.Entry == Shut || o.b.Fence.Level == Waiting):
-			return false
-		case rises && owned && b.Fenced > max(0, b.Ready-end.Replicas):
-			return false
-		case a.Fenced > b.Fenced && (!owned || b.Ready-a.Fenced < end.Replicas):
-			return false
-		case a.Applied < b.Applied && a.Applied < end.Replicas:
+		if !o.givesInOrder(b, a) || !o.takesNothing(b, a) {
 			return false
 		}
 	}
 	return true
+}
+
+// givesInOrder reports whether a cluster on its way back gets its pods before the fence
+// comes off, and its fence off, proven, before it gets weight.
+func (o *oracle) givesInOrder(b, a *Cluster) bool {
+	owned, end := o.b.Replicas == Owned, o.end(b)
+	if (a.Fenced < b.Fenced || b.Entry == Shut && a.Entry == Free) && owned && b.Ready < end.Replicas {
+		return false
+	}
+	if !o.rewrites() || a.Wrote <= b.Wrote {
+		return true
+	}
+	return b.Entry == Free && o.b.Fence.Level != Waiting && (!owned || b.Fenced <= max(0, b.Ready-end.Replicas))
+}
+
+// takesNothing reports whether a cluster on its way back loses only pods it has too many of.
+func (o *oracle) takesNothing(b, a *Cluster) bool {
+	owned, end := o.b.Replicas == Owned, o.end(b)
+	if a.Fenced > b.Fenced && (!owned || b.Ready-a.Fenced < end.Replicas) {
+		return false
+	}
+	return a.Applied >= b.Applied || a.Applied >= end.Replicas
 }
 
 func (o *oracle) ends() bool {
