@@ -79,7 +79,7 @@ func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
 	}
 	istio := &v1alpha1.IstioStatus{
 		Version: m.GetIstioVersion(), ClusterID: m.GetIstioClusterId(), Network: m.GetNetwork(),
-		ConnectedProxies:  int32(m.GetConnectedProxies()),     //nolint:gosec // bounded by the messages' limits.
+		ConnectedProxies:  int32(m.GetConnectedProxies()),    //nolint:gosec // bounded by the messages' limits.
 		MissingProxyCount: int32(len(m.GetMissingProxies())), //nolint:gosec // bounded by the messages' limits.
 		MissingProxies:    m.GetMissingProxies()[:min(len(m.GetMissingProxies()), 20)],
 	}

@@ -168,7 +168,7 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.ObservedGeneration = in.service.Generation
 	s.Hosts = []string{istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain)}
 	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
-	s.Foreign = o.foreign[:min(len(o.foreign), maxMissing)]
+	s.Foreign = o.foreign[:min(len(o.foreign), v1alpha1.MaxForeign)]
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)

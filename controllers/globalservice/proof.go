@@ -15,12 +15,6 @@ import (
 	"github.com/weir-io/weir/resview/pb"
 )
 
-// Bounds of a proof in status.
-const (
-	maxMissing = 20
-	maxProxies = 50
-)
-
 // claim picks one of the verdicts of a member's prover.
 type claim func(*pb.ProofFacts) *pb.Verdict
 
@@ -63,10 +57,10 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 		out.SeenAt = &t
 	}
 	out.MissingCount = int32(len(missing)) //nolint:gosec // bounded by the messages' limits.
-	out.Missing = missing[:min(len(missing), maxMissing)]
+	out.Missing = missing[:min(len(missing), v1alpha1.MaxMissing)]
 	slices.Sort(out.Unweighted)
 	out.Unweighted = slices.Compact(out.Unweighted)
-	out.Unweighted = out.Unweighted[:min(len(out.Unweighted), maxMissing)]
+	out.Unweighted = out.Unweighted[:min(len(out.Unweighted), v1alpha1.MaxMissing)]
 	return out
 }
 
@@ -85,12 +79,14 @@ func merge(out *v1alpha1.ProofStatus, m memberView, v *pb.Verdict) []string {
 	for _, i := range v.GetIstiods() {
 		proof := v1alpha1.IstiodProof{Name: m.name + "/" + i.GetName(), Push: i.GetPush(), ProxyCount: int32(i.GetProxyCount())} //nolint:gosec // bounded.
 		for _, p := range i.GetProxies() {
-			if len(proof.Proxies) == maxProxies {
+			if len(proof.Proxies) == v1alpha1.MaxProxies {
 				break
 			}
 			proof.Proxies = append(proof.Proxies, v1alpha1.ProxyProof{Name: p.GetName(), Acked: p.GetAcked()})
 		}
-		out.Istiods = append(out.Istiods, proof)
+		if len(out.Istiods) < v1alpha1.MaxIstiods {
+			out.Istiods = append(out.Istiods, proof)
+		}
 	}
 	if level == v1alpha1.ProofProven {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -73,11 +74,13 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m := d.members[cluster.Name]
-	if m == nil || m.secretVersion != secret.ResourceVersion {
-		fresh, err := dial(cluster.Name, &secret, d.now)
+	made := secret.ResourceVersion + "/" + strconv.FormatInt(cluster.Generation, 10)
+	if m == nil || m.madeFrom != made {
+		fresh, err := dial(cluster, &secret, d.now)
 		if err != nil {
 			return nil, err
 		}
+		fresh.madeFrom = made
 		m = fresh
 		d.members[cluster.Name] = m
 	}
@@ -94,26 +97,28 @@ func (d *Door) Forget(cluster string) {
 	delete(d.members, cluster)
 }
 
-func dial(cluster string, secret *corev1.Secret, now func() time.Time) (*Member, error) {
+// dial connects as the kubeconfig says whom to be, and as the Cluster's spec says where to and whom to trust.
+func dial(cluster *v1alpha1.Cluster, secret *corev1.Secret, now func() time.Time) (*Member, error) {
 	raw := secret.Data[KubeconfigKey]
 	if len(raw) == 0 {
-		return nil, fmt.Errorf("cluster %q: %w: Secret %s/%s has no key %q", cluster, ErrNoCredentials, secret.Namespace, secret.Name, KubeconfigKey)
+		return nil, fmt.Errorf("cluster %q: %w: Secret %s/%s has no key %q", cluster.Name, ErrNoCredentials, secret.Namespace, secret.Name, KubeconfigKey)
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(raw)
 	if err != nil {
 		// The error of the parser may quote the file, which holds a token: it is not passed on.
-		return nil, fmt.Errorf("cluster %q: %w: key %q of Secret %s/%s is no kubeconfig", cluster, ErrNoCredentials, KubeconfigKey, secret.Namespace, secret.Name)
+		return nil, fmt.Errorf("cluster %q: %w: key %q of Secret %s/%s is no kubeconfig", cluster.Name, ErrNoCredentials, KubeconfigKey, secret.Namespace, secret.Name)
 	}
 	if err := refusePrograms(config); err != nil {
-		return nil, fmt.Errorf("cluster %q: %w: %w", cluster, ErrNoCredentials, err)
+		return nil, fmt.Errorf("cluster %q: %w: %w", cluster.Name, ErrNoCredentials, err)
 	}
+	config.Host, config.CAData, config.Insecure = cluster.Spec.APIEndpoint, cluster.Spec.CABundle, false
 	config.Timeout, config.QPS, config.Burst = requestTimeout, requestRate, requestBurst
 	config.UserAgent = "weir-hub"
 	dyn, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("cluster %q: make client: %w", cluster, err)
+		return nil, fmt.Errorf("cluster %q: make client: %w", cluster.Name, err)
 	}
-	return &Member{name: cluster, dynamic: dyn, secretVersion: secret.ResourceVersion, now: now}, nil
+	return &Member{name: cluster.Name, dynamic: dyn, now: now}, nil
 }
 
 // refusePrograms keeps a kubeconfig from running programs or reading files of the hub: whoever may write the Secret

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,10 +29,10 @@ const (
 
 // Member is the connection to one member's API server. It is safe for concurrent use.
 type Member struct {
-	name          string
-	dynamic       dynamic.Interface
-	secretVersion string
-	now           func() time.Time
+	name     string
+	dynamic  dynamic.Interface
+	madeFrom string // versions of what it was made from
+	now      func() time.Time
 
 	mu      sync.Mutex
 	until   time.Time
@@ -146,13 +147,22 @@ func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, 
 	ref := Ref{Resource: podResource, Namespace: namespace, Name: name}
 	_, err = m.resource(ref).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
 	m.note(err)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || otherPod(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
 	}
 	return nil
+}
+
+// otherPod says whether an API server refused a patch because the pod of that name has another UID.
+func otherPod(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 func (m *Member) resource(r Ref) dynamic.ResourceInterface {
@@ -191,4 +201,3 @@ func silent(err error) bool {
 	var netErr net.Error
 	return errors.As(err, &netErr) || errors.Is(err, context.DeadlineExceeded)
 }
-

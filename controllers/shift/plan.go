@@ -87,7 +87,7 @@ func find(clusters []v1alpha1.GlobalServiceCluster, name string) *v1alpha1.Globa
 func blockersOf(blocked []shift.Blocked) []v1alpha1.Blocker {
 	var out []v1alpha1.Blocker
 	for _, b := range blocked {
-		if len(out) == maxBlockers {
+		if len(out) == v1alpha1.MaxBlocked {
 			break
 		}
 		out = append(out, v1alpha1.Blocker{

@@ -29,12 +29,6 @@ import (
 // FieldManager owns the plan in a GlobalService's spec, and shift and steps in its status.
 const FieldManager = "weir-shift"
 
-// Bounds of what is kept in status.
-const (
-	maxBlockers = 20
-	maxSteps    = 32
-)
-
 // lookAgain is how soon a service under way is looked at without an event: limits and leases pass by the clock.
 const lookAgain = time.Second
 

@@ -42,7 +42,7 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 		rec := v1alpha1.StepRecord{
 			Goal: goal, Kind: kind.String(), Cluster: cluster, Message: sentence(step, kind, cluster),
 			Generation: plan.Generation, FenceGeneration: plan.FenceGeneration, StartedAt: metav1.NewMicroTime(r.Now()),
-			Weights: gs.Status.Weights.DeepCopy(), Fence: gs.Status.Fence.DeepCopy(),
+			Weights: remembered(gs.Status.Weights), Fence: remembered(gs.Status.Fence),
 			TraceID: tracing.IDOf(drains, cluster),
 		}
 		if !repeats(gs.Status.Steps, rec) {
@@ -56,6 +56,17 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 	}
 	if step.Kind != shift.Wait && step.Kind != shift.Done {
 		add(step.Kind, goals[step.Cluster], step.Cluster)
+	}
+	return out
+}
+
+// remembered is a proof as a step keeps it: what it rested on, cut so that thirty-two of them fit into one object.
+func remembered(p v1alpha1.ProofStatus) *v1alpha1.ProofStatus {
+	out := p.DeepCopy()
+	out.Istiods = out.Istiods[:min(len(out.Istiods), v1alpha1.MaxRecordedIstiods)]
+	for i := range out.Istiods {
+		proxies := out.Istiods[i].Proxies
+		out.Istiods[i].Proxies = proxies[:min(len(proxies), v1alpha1.MaxRecordedProxies)]
 	}
 	return out
 }
@@ -85,7 +96,7 @@ func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Block
 		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked)},
 		Steps: append(append([]v1alpha1.StepRecord{}, gs.Status.Steps...), records...),
 	}
-	if n := len(out.Steps) - maxSteps; n > 0 {
+	if n := len(out.Steps) - v1alpha1.MaxSteps; n > 0 {
 		out.Steps = out.Steps[n:]
 	}
 	out.Shift.Since = gs.Status.Shift.Since
