@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,11 +16,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/weir-io/weir/mesh/prover"
@@ -95,35 +100,39 @@ func runAgent(ctx context.Context, o agentOptions, log *slog.Logger) error {
 		return fmt.Errorf("find the member's API server: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100
+	klog.SetSlogLogger(log)
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("make client of the member's API server: %w", err)
 	}
 	registry := prometheus.NewRegistry()
-	a, err := newAgent(o, ip, config, kube, registry, log)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: kube.EventsV1()})
+	defer broadcaster.Shutdown()
+	recorder := broadcaster.NewRecorder(clientgoscheme.Scheme, "weir-agent")
+	a, err := newAgent(o, ip, config, kube, recorder, registry, log)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("start to record events: %w", err)
+	}
 	group.Go(func() error { return a.Run(ctx) })
 	group.Go(func() error { return serve(ctx, o.metrics, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})) })
 	group.Go(func() error { return serve(ctx, o.health, probes(a)) })
 	return group.Wait()
 }
 
-func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, registry *prometheus.Registry, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, recorder events.EventRecorder, registry *prometheus.Registry, log *slog.Logger) (*agent.Agent, error) {
 	inv, err := inventory.New(inventory.Config{REST: config, IstioNamespace: o.istioNamespace, RootNamespace: o.rootNamespace, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	server, err := kube.Discovery().ServerVersion()
-	if err != nil {
-		return nil, fmt.Errorf("ask the member's API server for its version: %w", err)
-	}
 	return agent.New(agent.Config{
-		Inventory: inv, Version: version, KubernetesVersion: server.GitVersion, Log: log,
+		Inventory: inv, Version: version, KubernetesVersion: func() string { return serverVersion(kube) }, Events: recorder, Metrics: registry, Log: log,
 		Client: stream.ClientConfig{
-			Hub: o.hub, Cluster: o.cluster, Metrics: registry,
+			Hub: o.hub, Cluster: o.cluster,
 			Vault: &agent.Vault{Client: kube, Namespace: o.namespace},
 			HubCA: func() ([]byte, error) { return os.ReadFile(o.hubCAFile) },
 			Token: func() (string, error) { return readToken(o.tokenFile) },
@@ -131,7 +140,7 @@ func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernete
 				return kube.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
 			},
 		},
-		NewProver: func(m *pb.MemberFacts) (*prover.Prover, error) {
+		NewProver: func(m *pb.MemberFacts) (agent.Prover, error) {
 			return prover.New(prover.Config{
 				Cluster: inv, Credentials: &agent.Credentials{Client: kube, Namespace: o.istioNamespace}, Log: log,
 				Place: canary.Place{
@@ -141,6 +150,20 @@ func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernete
 			})
 		},
 	})
+}
+
+// serverVersion asks the API server, and does not wait for one that is still starting.
+func serverVersion(kube kubernetes.Interface) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	raw, err := kube.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	var info struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err != nil || json.Unmarshal(raw, &info) != nil {
+		return ""
+	}
+	return info.GitVersion
 }
 
 // readToken returns the join token; a file that is not there is no token.
@@ -160,15 +183,20 @@ func readToken(path string) (string, error) {
 
 func probes(a *agent.Agent) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := a.Ready(); err != nil {
+	mux.Handle("/healthz", probe(a.Healthy))
+	mux.Handle("/readyz", probe(a.Ready))
+	return mux
+}
+
+// probe answers with what a check says is wrong.
+func probe(check func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if err := check(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		w.WriteHeader(http.StatusOK)
 	})
-	return mux
 }
 
 // serve answers until the context ends.

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/weir-io/weir/mesh/prover"
 	"github.com/weir-io/weir/resview/inventory"
@@ -22,59 +23,115 @@ import (
 	"github.com/weir-io/weir/resview/stream"
 )
 
-// tellEvery is how often verdicts and loads are told at the most, and looked at without an event.
-const tellEvery = time.Second
+const (
+	// tellEvery is how often everything is looked at without an event.
+	tellEvery = time.Second
+	// stuckAfter is how long the agent may take to come round before it counts as stuck.
+	stuckAfter = time.Minute
+)
+
+// Inventory is what an Agent needs of inventory.Inventory.
+type Inventory interface {
+	Run(ctx context.Context) error
+	Changed() <-chan struct{}
+	Synced() bool
+	Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.MemberFacts)
+	Problems() []inventory.Problem
+	prover.Cluster
+}
+
+// Prover is what an Agent needs of prover.Prover.
+type Prover interface {
+	Run(ctx context.Context)
+	Watch(targets []prover.Target) error
+	Verdicts() []prover.Verdict
+	Changed() <-chan struct{}
+}
 
 // Config is what an Agent is made of. All of it must be set.
 type Config struct {
-	Inventory *inventory.Inventory
-	// Client options are filled in by the caller, save OnTargets and Hello, which are the agent's.
+	// Inventory reads the member.
+	Inventory Inventory
+	// Client says how to reach the hub. OnTargets, Hello and Logger are the agent's to fill in.
 	Client stream.ClientConfig
-	// NewProver makes the prover once the inventory knows the member's network and cluster ID.
-	NewProver func(*pb.MemberFacts) (*prover.Prover, error)
+	// NewProver makes a prover for a member of this cluster ID, network and Istio version. It is called again when one of
+	// them changes.
+	NewProver func(*pb.MemberFacts) (Prover, error)
+	// Events receives what owners of Services should know.
+	Events events.EventRecorder
 	// Version is the agent's own.
 	Version string
-	// KubernetesVersion is the member's API server's.
-	KubernetesVersion string
-	Log               *slog.Logger
+	// KubernetesVersion asks the member's API server for its version; empty when it does not answer.
+	KubernetesVersion func() string
+	// Metrics receives the agent's metrics.
+	Metrics prometheus.Registerer
+	// Log receives what could not be told.
+	Log *slog.Logger
 }
 
-// Agent runs in a member until its context ends.
+// Agent runs in a member until its context ends. Run may be called once; the other methods at any time.
 type Agent struct {
-	config Config
-	client *stream.Client
+	config  Config
+	client  *stream.Client
+	metrics *metrics
+	wake    chan struct{}
+	round   atomic.Int64 // when the agent last came round, in nanoseconds; 0: not yet
 
 	mu     sync.Mutex
 	asked  []*pb.Target
 	member *pb.MemberFacts
-	wake   chan struct{}
 
-	rates rates
-	told  map[types.NamespacedName]bool
-	// proofs are the verdicts told last, by target.
-	proofs map[prover.Key]toldProof
+	// The rest belongs to the goroutine of the loop.
+	prover    *runningProver
+	questions questions
+	rates     rates
+	reporter  reporter
+	told      map[types.NamespacedName]toldService
+	proofs    map[prover.Key]toldProof
+	complaint map[string]string // what was logged last, by what it was about
 }
 
 // New makes an agent that has not dialed yet.
 func New(config Config) (*Agent, error) {
-	a := &Agent{config: config, wake: make(chan struct{}, 1), told: map[types.NamespacedName]bool{}, proofs: map[prover.Key]toldProof{}}
+	a := &Agent{
+		config:    config,
+		metrics:   newMetrics(),
+		wake:      make(chan struct{}, 1),
+		reporter:  reporter{recorder: config.Events},
+		told:      map[types.NamespacedName]toldService{},
+		proofs:    map[prover.Key]toldProof{},
+		complaint: map[string]string{},
+	}
 	cc := config.Client
-	cc.OnTargets, cc.Hello, cc.Logger = a.onTargets, a.hello, config.Log
+	cc.OnTargets, cc.Hello, cc.Logger, cc.Metrics = a.onTargets, a.hello, config.Log, config.Metrics
 	client, err := stream.NewClient(cc)
 	if err != nil {
 		return nil, err
 	}
 	a.client = client
+	if err := a.metrics.register(config.Metrics); err != nil {
+		return nil, fmt.Errorf("agent: register metrics: %w", err)
+	}
 	return a, nil
 }
 
 // Ready says whether the agent's caches are filled and the hub is connected; the error says what is missing.
 func (a *Agent) Ready() error {
 	if !a.config.Inventory.Synced() {
-		return errors.New("caches are not filled yet")
+		return errors.New("the member has not been listed whole yet; the log says what is missing")
 	}
 	if s := a.client.Status(); !s.Connected {
 		return fmt.Errorf("the hub is not connected: %s", s.Reason)
+	}
+	return nil
+}
+
+// Healthy says whether the agent still comes round. A hub that is away makes no agent unhealthy: to start it anew would
+// not bring the hub back.
+func (a *Agent) Healthy() error {
+	last := a.round.Load()
+	if since := time.Since(time.Unix(0, last)); last != 0 && since > stuckAfter {
+		return fmt.Errorf("stuck: the agent has not come round for %s", since.Truncate(time.Second))
 	}
 	return nil
 }
@@ -87,12 +144,11 @@ func (a *Agent) onTargets(targets []*pb.Target) {
 }
 
 func (a *Agent) hello() *pb.Hello {
+	hello := &pb.Hello{AgentVersion: a.config.Version, KubernetesVersion: a.config.KubernetesVersion()}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &pb.Hello{
-		AgentVersion: a.config.Version, KubernetesVersion: a.config.KubernetesVersion,
-		IstioClusterId: a.member.GetIstioClusterId(), Network: a.member.GetNetwork(),
-	}
+	hello.IstioClusterId, hello.Network = a.member.GetIstioClusterId(), a.member.GetNetwork()
+	return hello
 }
 
 // Run works until the context ends. It connects only after the inventory has been read whole once.
@@ -103,28 +159,22 @@ func (a *Agent) Run(ctx context.Context) error {
 		if !a.waitSynced(ctx) {
 			return nil
 		}
+		a.metrics.synced.Set(1)
 		_, member := a.config.Inventory.Facts()
 		a.mu.Lock()
 		a.member = member
 		a.mu.Unlock()
-		p, err := a.config.NewProver(member)
-		if err != nil {
-			return fmt.Errorf("make the prover: %w", err)
-		}
-		group.Go(func() error { p.Run(ctx); return nil })
 		group.Go(func() error { return a.client.Run(ctx) })
-		a.loop(ctx, p)
-		return nil
+		return a.loop(ctx)
 	})
-	err := group.Wait()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (a *Agent) waitSynced(ctx context.Context) bool {
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(tellEvery / 10)
 	defer tick.Stop()
 	for !a.config.Inventory.Synced() {
 		select {
@@ -137,117 +187,31 @@ func (a *Agent) waitSynced(ctx context.Context) bool {
 }
 
 // loop tells the hub what changed, whenever something did.
-func (a *Agent) loop(ctx context.Context, p *prover.Prover) {
+func (a *Agent) loop(ctx context.Context) error {
 	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
+	defer func() { a.prover.stop() }()
 	for {
-		a.tell(ctx, p)
+		a.round.Store(time.Now().UnixNano())
+		services, member := a.config.Inventory.Facts()
+		if err := a.place(ctx, member); err != nil {
+			return err
+		}
+		a.tell(ctx, services, member)
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-a.wake:
 		case <-a.config.Inventory.Changed():
-		case <-p.Changed():
+		case <-a.prover.Changed():
 		case <-tick.C:
 		}
 	}
 }
 
-// tell hands the hub's questions to the prover, and everything known to the client, which sends what changed.
-func (a *Agent) tell(ctx context.Context, p *prover.Prover) {
-	services, member := a.config.Inventory.Facts()
-	a.mu.Lock()
-	asked := a.asked
-	a.member = member
-	a.mu.Unlock()
-	a.watch(ctx, p, asked, services)
-
-	verdicts := map[prover.Key]prover.Verdict{}
-	for _, v := range p.Verdicts() {
-		verdicts[v.Target] = v
-	}
-	now := time.Now()
-	loads := a.rates.loads(verdicts, now)
-	a.log("member", a.client.SetMember(withGatewayLoads(member, loads)))
-	for key, facts := range services {
-		a.log("service "+key.String(), a.client.SetService(withPodLoads(facts, loads)))
-		a.told[key] = true
-	}
-	for key := range maps.Clone(a.told) {
-		if services[key] == nil {
-			a.client.RemoveService(key)
-			delete(a.told, key)
-		}
-	}
-	a.client.InventoryListed()
-	for _, t := range asked {
-		key := prover.Key{Namespace: t.GetRef().GetNamespace(), Name: t.GetRef().GetName()}
-		if v, ok := verdicts[key]; ok {
-			a.tellProof(key, v, t, now)
-		}
-	}
-}
-
-// tellProof tells a verdict that says something new, or that rests on newer evidence. Its age alone is not news.
-func (a *Agent) tellProof(key prover.Key, v prover.Verdict, asked *pb.Target, now time.Time) {
-	timeless := proofOf(v, asked, v.At)
-	last, known := a.proofs[key]
-	if known && last.at.Equal(v.At) && proto.Equal(last.facts, timeless) {
-		return
-	}
-	a.proofs[key] = toldProof{v.At, timeless}
-	a.log("proof "+key.String(), a.client.SetProof(proofOf(v, asked, now)))
-}
-
-type toldProof struct {
-	at    time.Time
-	facts *pb.ProofFacts
-}
-
-func (a *Agent) watch(ctx context.Context, p *prover.Prover, asked []*pb.Target, services map[types.NamespacedName]*pb.ServiceFacts) {
-	selectors := map[prover.Key]map[string]string{}
-	for key, s := range services {
-		selectors[prover.Key{Namespace: key.Namespace, Name: key.Name}] = s.GetSelector()
-	}
-	targets := targetsOf(asked, selectors)
-	active := false
-	for _, t := range targets {
-		active = active || t.Active
-	}
-	snapshot, err := a.config.Inventory.Snapshot(ctx)
-	if err != nil {
-		a.log("snapshot", err)
-		return
-	}
-	targets = append(targets, gatewayTargets(snapshot.Pods, active)...)
-	a.log("targets", p.Watch(targets))
-}
-
-func (a *Agent) log(what string, err error) {
-	if err != nil {
-		a.config.Log.Error("not told to the hub", "what", what, "err", err)
-	}
-}
-
-func withGatewayLoads(member *pb.MemberFacts, loads map[podKey]*pb.Load) *pb.MemberFacts {
-	out := proto.CloneOf(member)
-	for _, g := range out.GetGateways() {
-		g.Load = loads[podKey(g.GetName())]
-	}
-	return out
-}
-
-func withPodLoads(facts *pb.ServiceFacts, loads map[podKey]*pb.Load) *pb.ServiceFacts {
-	out := proto.CloneOf(facts)
-	for _, p := range out.GetPods() {
-		p.Load = loads[podKey(out.GetRef().GetNamespace()+"/"+p.GetName())]
-	}
-	return out
-}
-
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // a wake-up is waiting already
+	default: // A wake-up is waiting already.
 	}
 }

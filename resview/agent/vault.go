@@ -5,6 +5,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,42 +25,43 @@ type Vault struct {
 	Client    kubernetes.Interface
 	Namespace string
 
-	version string
+	version string // of the Secret as it was last seen: who writes over another's change is refused
 }
 
-// Keys of IdentitySecret.
-const (
-	keyPrivate     = "tls.key"
-	keyCertificate = "tls.crt"
-	keyCA          = "ca.crt"
-	keyToken       = "token-id"
-)
+var _ stream.Vault = (*Vault)(nil)
+
+// identityKey is the key of IdentitySecret under which the identity stands, as JSON.
+const identityKey = "identity.json"
 
 // Load returns the identity; the zero one when there is none.
 func (v *Vault) Load(ctx context.Context) (stream.Identity, error) {
+	var id stream.Identity
 	s, err := v.Client.CoreV1().Secrets(v.Namespace).Get(ctx, IdentitySecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		v.version = ""
-		return stream.Identity{}, nil
+		return id, nil
 	}
 	if err != nil {
-		return stream.Identity{}, fmt.Errorf("read Secret %s/%s: %w", v.Namespace, IdentitySecret, err)
+		return id, fmt.Errorf("read Secret %s/%s: %w", v.Namespace, IdentitySecret, err)
 	}
 	v.version = s.ResourceVersion
-	return stream.Identity{
-		Key: s.Data[keyPrivate], Certificate: s.Data[keyCertificate], CA: s.Data[keyCA], TokenID: string(s.Data[keyToken]),
-	}, nil
+	if err := json.Unmarshal(s.Data[identityKey], &id); err != nil {
+		// What the parser says may quote the key: it is not passed on.
+		return id, fmt.Errorf("key %q of Secret %s/%s does not parse: delete the Secret and join the cluster anew", identityKey, v.Namespace, IdentitySecret)
+	}
+	return id, nil
 }
 
 // Save replaces the identity as a whole.
 func (v *Vault) Save(ctx context.Context, id stream.Identity) error {
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return fmt.Errorf("write Secret %s/%s: %w", v.Namespace, IdentitySecret, err)
+	}
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: IdentitySecret, ResourceVersion: v.version},
-		Data: map[string][]byte{
-			keyPrivate: id.Key, keyCertificate: id.Certificate, keyCA: id.CA, keyToken: []byte(id.TokenID),
-		},
+		Data:       map[string][]byte{identityKey: raw},
 	}
-	var err error
 	if v.version == "" {
 		s, err = v.Client.CoreV1().Secrets(v.Namespace).Create(ctx, s, metav1.CreateOptions{FieldManager: fieldManager})
 	} else {

@@ -17,15 +17,23 @@ const (
 	maxProxies = 200
 )
 
-// proofOf tells the hub of a verdict. asked is the target that it answers.
-func proofOf(v prover.Verdict, asked *pb.Target, now time.Time) *pb.ProofFacts {
+// proofOf tells the hub of a verdict. asked is the target as it is asked now; a verdict that is not settled may be of the
+// target before, so it proves nothing yet, whatever its level, but still says what stands in the way.
+func proofOf(v prover.Verdict, asked *pb.Target, settled bool, now time.Time) *pb.ProofFacts {
 	age := max(now.Sub(v.At), 0).Milliseconds()
-	out := &pb.ProofFacts{Ref: asked.GetRef(), Fence: verdictOf(v.Fence, v.FenceGeneration, age)}
-	if p := asked.GetPhase(); p == phaseRules || p == phaseWeights {
-		out.Rules = verdictOf(v.Rules, asked.GetGeneration(), age)
+	verdict := func(p prover.Proof, generation int64) *pb.Verdict {
+		out := verdictOf(p, generation, age)
+		if !settled {
+			out.Level, out.NeedsNewGeneration = string(prover.LevelNone), false
+		}
+		return out
 	}
-	if v.Generation > 0 {
-		out.Weights = verdictOf(v.Weights, v.Generation, age)
+	out := &pb.ProofFacts{Ref: asked.GetRef(), Question: asked.GetQuestion(), Fence: verdict(v.Fence, asked.GetFenceGeneration())}
+	if p := asked.GetPhase(); p == phaseRules || p == phaseWeights {
+		out.Rules = verdict(v.Rules, asked.GetGeneration())
+	}
+	if asked.GetPhase() == phaseWeights {
+		out.Weights = verdict(v.Weights, asked.GetGeneration())
 	}
 	return out
 }
