@@ -47,7 +47,8 @@
 //  7. [Ends]: in a fair environment every shift reaches Done, within a bounded number of
 //     steps; every [Blocked] names the event that wakes it, and that event leads to a step.
 //
-// And [OneWrite]: at most one unproven write is in flight.
+// And [OneWrite]: at most one unproven write is in flight, and none while somebody else
+// writes rules for the host.
 //
 // The tests walk every state that small services can get into, with late proxies, lost
 // leases, crashes of weir and emptied clusters, by calling Next itself. [Violations], an

@@ -129,8 +129,8 @@ func safetyMutants() []mutant {
 		{name: "the blind get weight", breaks: Routed, lie: each(whichever, func(c *Cluster) { c.Sight = Seen })},
 		{name: "budgets are ignored", breaks: Kept, lie: func(s *State) { s.MinReady = 0 }},
 		{
-			name: "the last ready copy goes", breaks: Kept,
-			lie: each(stays, func(c *Cluster) { c.Ready = max(c.Ready, c.Applied) }),
+			name: "an empty cluster counts as one that serves", breaks: Kept,
+			lie: each(func(c *Cluster) bool { return stays(c) && c.Ready == 0 }, func(c *Cluster) { c.Ready = 3 }),
 		},
 		{name: "the fence comes off before the pods are back", breaks: Backwards, lie: each(comesBack, func(c *Cluster) { c.Ready = max(c.Ready, c.Before.Replicas) })},
 		{
@@ -145,9 +145,15 @@ func safetyMutants() []mutant {
 			name: "weights do not wait for rules", breaks: OneWrite,
 			lie: func(s *State) { believe(&s.Rules) },
 		},
+		{name: "somebody else writes too", breaks: OneWrite, lie: func(s *State) { s.Foreign = "" }},
 		{
-			name: "the fence is changed while it spreads", breaks: OneWrite,
-			lie: func(s *State) { believe(&s.Fence) },
+			name: "the next of the fence does not wait for the last", breaks: OneWrite,
+			bend: func(s State, step Step, why []Blocked) (Step, []Blocked) {
+				if c := s.Clusters[0]; step.Kind == Wait && c.Goal == Drain && s.Fence.Level == Waiting && c.Fenced < c.Ready {
+					return Step{Kind: Fence, Cluster: c.Name, Fenced: c.Fenced + 1, Entry: Shut}, why
+				}
+				return step, why
+			},
 		},
 	}
 }

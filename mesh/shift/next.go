@@ -68,12 +68,12 @@ func newPlan(s State) *plan {
 // Giving stands before taking, so that a cluster on its way back never waits for one
 // that leaves.
 func (p *plan) decide() Step {
-	if p.atRest() {
-		return Step{Kind: Done}
-	}
 	if p.Foreign != "" {
 		p.block(Blocked{Code: Foreign, Subject: p.Foreign, Wakes: ForeignGone})
 		return Step{}
+	}
+	if p.atRest() {
+		return Step{Kind: Done}
 	}
 	if p.consent && !p.busy() {
 		return Step{}

@@ -22,7 +22,8 @@ const (
 	Backwards
 	// Ends is 7, as far as one step shows it: Done and Finished are true.
 	Ends
-	// OneWrite is the rule beside them: one unproven write in flight at most.
+	// OneWrite is the rule beside them: one unproven write in flight at most, and none
+	// beside another writer.
 	OneWrite
 )
 
@@ -345,6 +346,9 @@ func (o *oracle) oneWrite() bool {
 		writes = o.step.Renews
 	default:
 		return true
+	}
+	if o.b.Foreign != "" {
+		return false
 	}
 	for _, q := range []struct {
 		s     Subject
