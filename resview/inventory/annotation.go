@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,4 +109,14 @@ func clip(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// line makes of a text one that may be shown on a line: without control characters, and at most n bytes long.
+func line(s string, n int) string {
+	return clip(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s), n)
 }

@@ -37,7 +37,7 @@ func (x *index) istiodPods() []prover.IstiodPod {
 		if p.Status.PodIP == "" {
 			continue // Nothing can be connected to it yet.
 		}
-		status, _ := containerStatus(p, discoveryContainer)
+		status := containerStatus(p, discoveryContainer)
 		out = append(out, prover.IstiodPod{
 			Name:    p.Name,
 			UID:     string(p.UID),
@@ -52,11 +52,9 @@ func (x *index) istiodPods() []prover.IstiodPod {
 // census lists the pods with a proxy, in any namespace, and those that a global Service chooses.
 func (x *index) census() []census.Pod {
 	served := map[types.UID]bool{}
-	for _, s := range x.services {
-		if isGlobal(s) {
-			for _, p := range x.chosen(s) {
-				served[p.UID] = true
-			}
+	for _, pods := range x.behind {
+		for _, p := range pods {
+			served[p.UID] = true
 		}
 	}
 	var out []census.Pod
@@ -76,7 +74,7 @@ func (x *index) census() []census.Pod {
 }
 
 func censusPod(p *corev1.Pod, kind census.Kind) census.Pod {
-	status, _ := containerStatus(p, proxyContainer)
+	status := containerStatus(p, proxyContainer)
 	out := census.Pod{
 		Namespace:     p.Namespace,
 		Name:          p.Name,
@@ -94,7 +92,7 @@ func censusPod(p *corev1.Pod, kind census.Kind) census.Pod {
 }
 
 // phase tells where in its life a pod's proxy is, or the pod itself where it has none.
-func phase(p *corev1.Pod, kind census.Kind, proxy corev1.ContainerStatus) census.Phase {
+func phase(p *corev1.Pod, kind census.Kind, proxy *corev1.ContainerStatus) census.Phase {
 	up := proxy.Ready
 	if kind == census.KindNone {
 		up = p.Status.Phase == corev1.PodRunning

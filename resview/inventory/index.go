@@ -45,6 +45,9 @@ type index struct {
 	ambient   map[string]bool
 	exports   map[types.NamespacedName]bool
 	workloads map[string][]workload // by namespace
+	// behind holds, for each global Service, the pods that its selector chooses and that have not ended, sorted by name.
+	// Pods that are not ready or are going are among them: they are no endpoints, but a fence must know them.
+	behind map[types.NamespacedName][]*corev1.Pod
 	// replicaSetOwner gives Kind/name of what stands above a ReplicaSet, by namespace/name.
 	replicaSetOwner map[string]string
 	istiods         []*corev1.Pod // those that have not ended
@@ -59,6 +62,7 @@ func newIndex(o objects) *index {
 		exports:         map[types.NamespacedName]bool{},
 		workloads:       map[string][]workload{},
 		replicaSetOwner: map[string]string{},
+		behind:          map[types.NamespacedName][]*corev1.Pod{},
 	}
 	slices.SortFunc(x.services, byName)
 	for _, p := range o.pods {
@@ -73,7 +77,7 @@ func newIndex(o objects) *index {
 		}
 	}
 	for _, e := range o.exports {
-		x.exports[types.NamespacedName{Namespace: e.GetNamespace(), Name: e.GetName()}] = true
+		x.exports[nameOf(e)] = true
 	}
 	for _, p := range x.pods[o.istioNamespace] {
 		if p.Labels["app"] == "istiod" && !isDone(p) {
@@ -81,7 +85,58 @@ func newIndex(o objects) *index {
 		}
 	}
 	x.indexWorkloads()
+	x.indexServices()
 	return x
+}
+
+// pair is one label in one namespace.
+type pair struct{ namespace, key, value string }
+
+// indexServices finds the pods behind each global Service. It looks at each pod once, not once for each Service.
+func (x *index) indexServices() {
+	with := map[pair][]*corev1.Pod{} // the pairs that selectors name
+	for _, s := range x.services {
+		if isGlobal(s) {
+			for k, v := range s.Spec.Selector {
+				with[pair{s.Namespace, k, v}] = nil
+			}
+		}
+	}
+	for namespace, all := range x.pods {
+		for _, p := range all {
+			if isDone(p) {
+				continue
+			}
+			for k, v := range p.Labels {
+				if have, named := with[pair{namespace, k, v}]; named {
+					with[pair{namespace, k, v}] = append(have, p)
+				}
+			}
+		}
+	}
+	for _, s := range x.services {
+		if !isGlobal(s) || len(s.Spec.Selector) == 0 {
+			continue
+		}
+		var fewest []*corev1.Pod
+		first := true
+		for k, v := range s.Spec.Selector {
+			if some := with[pair{s.Namespace, k, v}]; first || len(some) < len(fewest) {
+				fewest, first = some, false
+			}
+		}
+		var chosen []*corev1.Pod
+		for _, p := range fewest {
+			if selects(s.Spec.Selector, p.Labels) {
+				chosen = append(chosen, p)
+			}
+		}
+		x.behind[nameOf(s)] = chosen
+	}
+}
+
+func nameOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func (x *index) indexWorkloads() {

@@ -8,13 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -24,20 +21,6 @@ import (
 
 	"github.com/weir-io/weir/mesh/prover"
 	"github.com/weir-io/weir/resview/pb"
-)
-
-const (
-	// settle is how long changes are gathered before they are told.
-	settle = 100 * time.Millisecond
-	// refreshInterval is how often that is asked for which no informer tells, and retryInterval how soon after a failure.
-	refreshInterval = 30 * time.Second
-	retryInterval   = 2 * time.Second
-	// restInterval lies between two refreshes, however often istiods change.
-	restInterval = time.Second
-	// listenInterval is how often, and for how long, the API server is asked whether it is there. After silence of
-	// maxSilence nothing is shown to the prover.
-	listenInterval = 3 * time.Second
-	maxSilence     = 10 * time.Second
 )
 
 // Config is what an Inventory needs. REST and IstioNamespace are required.
@@ -80,24 +63,16 @@ type Inventory struct {
 
 	mu       sync.Mutex
 	settings settings
-	settled  bool      // settings were read once
-	answered time.Time // when the API server last answered
-	revision uint64    // of everything
-	rules    uint64    // of the rules alone
+	settled  bool          // settings were read once
+	answered time.Time     // when the API server last answered
+	cost     time.Duration // of the last picture
+	revision uint64        // of everything
+	rules    uint64        // of the rules alone
 
 	building sync.Mutex // held while a picture is made, so that it is made once
 	last     *picture
 	book     *ruleBook
 	bookOf   uint64 // the revision of the rules in book
-}
-
-// picture is what was made from the member at one revision. It does not change.
-type picture struct {
-	revision uint64
-	services map[types.NamespacedName]*pb.ServiceFacts
-	member   *pb.MemberFacts
-	problems []Problem
-	snapshot prover.Snapshot
 }
 
 var _ prover.Cluster = (*Inventory)(nil)
@@ -183,111 +158,6 @@ func poke(c chan struct{}) {
 	}
 }
 
-// Run reads until ctx ends, and returns when all that it started has ended.
-func (n *Inventory) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	for _, s := range n.sources() {
-		running.Go(func() { s.informer.RunWithContext(ctx) })
-	}
-	running.Go(func() { n.refreshAll(ctx) })
-	running.Go(func() { n.listen(ctx) })
-	n.tell(ctx)
-	running.Wait()
-	n.custom.running.Wait()
-	return nil
-}
-
-// tell hands on changes, gathered.
-func (n *Inventory) tell(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-n.dirty:
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(settle):
-		}
-		select {
-		case <-n.dirty: // What came meanwhile is told with the rest.
-		default:
-		}
-		poke(n.changed)
-	}
-}
-
-// listen asks the API server again and again whether it is there. While it is not, nothing is told of what changes, and
-// what was read grows old unseen.
-func (n *Inventory) listen(ctx context.Context) {
-	for {
-		asking, cancel := context.WithTimeout(ctx, listenInterval)
-		err := n.answers(asking)
-		cancel()
-		if err == nil {
-			n.mu.Lock()
-			n.answered = time.Now()
-			n.mu.Unlock()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(listenInterval):
-		}
-	}
-}
-
-// refreshAll asks, at once and then now and again, for what no informer tells.
-func (n *Inventory) refreshAll(ctx context.Context) {
-	for {
-		wait := refreshInterval
-		if err := n.refresh(ctx); err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			n.config.Log.WarnContext(ctx, "cannot look what the member serves", "error", err)
-			wait = retryInterval
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(restInterval):
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait - restInterval):
-		case <-n.ask:
-		}
-	}
-}
-
-func (n *Inventory) refresh(ctx context.Context) error {
-	if err := n.custom.refresh(ctx); err != nil {
-		return err
-	}
-	if !n.pods.await(ctx) {
-		return ctx.Err()
-	}
-	n.mu.Lock()
-	last := n.settings
-	n.mu.Unlock()
-	x := newIndex(objects{pods: listOf[*corev1.Pod](n.pods), istioNamespace: n.config.IstioNamespace})
-	now, err := n.reader.read(ctx, last, x.istiods)
-	if err != nil {
-		return err
-	}
-	n.mu.Lock()
-	news := !n.settled || !reflect.DeepEqual(last, now)
-	n.settings, n.settled = now, true
-	n.mu.Unlock()
-	if news {
-		n.touch(false)
-	}
-	return nil
-}
-
 // Changed receives when facts or the snapshot may have changed, a moment after the first of several changes.
 func (n *Inventory) Changed() <-chan struct{} { return n.changed }
 
@@ -342,64 +212,4 @@ func (n *Inventory) Snapshot(context.Context) (prover.Snapshot, error) {
 		return prover.Snapshot{}, fmt.Errorf("member not known in full yet; not listed: %s", strings.Join(waiting, ", "))
 	}
 	return p.snapshot, nil
-}
-
-// picture returns the newest picture, making it if need be, and what keeps a newer one from being made.
-func (n *Inventory) picture() (p *picture, waiting []string) {
-	n.building.Lock()
-	defer n.building.Unlock()
-	if waiting := n.waiting(); len(waiting) > 0 {
-		return n.last, waiting
-	}
-	n.mu.Lock()
-	revision, rules := n.revision, n.rules
-	n.mu.Unlock()
-	if n.last != nil && n.last.revision == revision {
-		return n.last, nil
-	}
-	x := newIndex(n.gather())
-	if n.book == nil || n.bookOf != rules || !n.book.fits(x) {
-		n.book, n.bookOf = newRuleBook(x), rules
-	}
-	n.last = newPicture(x, n.book, revision)
-	return n.last, nil
-}
-
-func newPicture(x *index, book *ruleBook, revision uint64) *picture {
-	p := &picture{
-		revision: revision,
-		services: map[types.NamespacedName]*pb.ServiceFacts{},
-		member:   x.member(book),
-		problems: x.problems(),
-		snapshot: x.snapshot(),
-	}
-	for _, s := range x.services {
-		if isGlobal(s) {
-			rules, _ := book.choose(s.Namespace, s.Name)
-			p.services[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = x.service(s, rules)
-		}
-	}
-	book.forget(p.services)
-	return p
-}
-
-func (n *Inventory) gather() objects {
-	o := objects{
-		services:       listOf[*corev1.Service](n.services),
-		pods:           listOf[*corev1.Pod](n.pods),
-		namespaces:     listOf[*corev1.Namespace](n.namespaces),
-		replicaSets:    listOf[*appsv1.ReplicaSet](n.replicaSets),
-		deployments:    listOf[*appsv1.Deployment](n.deployments),
-		statefulSets:   listOf[*appsv1.StatefulSet](n.statefulSets),
-		daemonSets:     listOf[*appsv1.DaemonSet](n.daemonSets),
-		istioNamespace: n.config.IstioNamespace,
-		rootNamespace:  n.config.RootNamespace,
-	}
-	n.custom.list(&o)
-	slices.SortFunc(o.rules, byName)
-	n.mu.Lock()
-	o.settings = n.settings
-	n.mu.Unlock()
-	o.settings.exportVersion = n.custom.exportVersion()
-	return o
 }

@@ -20,5 +20,7 @@ const (
 	maxAddresses  = 16
 	maxNamespaces = 5000
 	maxFindings   = 500
+	maxName       = 253
+	maxSubject    = 512
 	maxText       = 1024
 )

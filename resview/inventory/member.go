@@ -21,12 +21,12 @@ const defaultClusterID = "Kubernetes"
 // member puts together what concerns the whole member.
 func (x *index) member(book *ruleBook) *pb.MemberFacts {
 	out := &pb.MemberFacts{
-		IstioVersion:      x.istioVersion(),
-		MeshRootNamespace: x.root(),
+		IstioVersion:      line(x.istioVersion(), maxName),
+		MeshRootNamespace: line(x.root(), maxName),
 		AmbientNamespaces: slices.Sorted(maps.Keys(x.ambient)),
 		FenceAdmission:    x.settings.fenceAdmission,
 		Network:           x.network(),
-		IstioClusterId:    x.clusterID(),
+		IstioClusterId:    line(x.clusterID(), maxName),
 	}
 	for _, p := range x.istiods[:min(len(x.istiods), maxIstiods)] {
 		out.Istiods = append(out.Istiods, &pb.Istiod{Name: p.Name, Uid: string(p.UID), Address: p.Status.PodIP, Ready: isReady(p)})
@@ -109,6 +109,6 @@ func discoveryOf(p *corev1.Pod) *corev1.Container {
 
 // processOf names a run of an istiod: it changes whenever its container starts anew.
 func processOf(p *corev1.Pod) string {
-	status, _ := containerStatus(p, discoveryContainer)
+	status := containerStatus(p, discoveryContainer)
 	return string(p.UID) + " " + status.ContainerID
 }

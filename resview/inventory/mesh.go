@@ -51,6 +51,9 @@ type proxyConfig struct {
 // parseProxy reads a pod's annotation; one that cannot be read says nothing.
 func parseProxy(text string) proxyConfig {
 	var c proxyConfig
+	if text == "" {
+		return c
+	}
 	if yaml.Unmarshal([]byte(text), &c) != nil {
 		return proxyConfig{}
 	}

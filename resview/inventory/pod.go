@@ -61,21 +61,27 @@ func isDone(p *corev1.Pod) bool {
 	if p.DeletionTimestamp == nil || len(p.Status.ContainerStatuses) < len(p.Spec.Containers) {
 		return false
 	}
-	running := func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
-	return !slices.ContainsFunc(p.Status.ContainerStatuses, running) && !slices.ContainsFunc(p.Status.InitContainerStatuses, running)
+	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+		for i := range all {
+			if all[i].State.Terminated == nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // proxyOf returns the container with the pod's proxy and what proxy it is; nil and census.KindNone for none.
 func proxyOf(p *corev1.Pod) (*corev1.Container, census.Kind) {
-	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == proxyContainer })
-	if i >= 0 {
-		return &p.Spec.Containers[i], proxyKind(p.Spec.Containers[i])
+	for i := range p.Spec.Containers {
+		if c := &p.Spec.Containers[i]; c.Name == proxyContainer {
+			return c, proxyKind(c)
+		}
 	}
-	i = slices.IndexFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
-		return c.Name == proxyContainer && isSidecarContainer(c)
-	})
-	if i >= 0 {
-		return &p.Spec.InitContainers[i], proxyKind(p.Spec.InitContainers[i])
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; c.Name == proxyContainer && isSidecarContainer(c) {
+			return c, proxyKind(c)
+		}
 	}
 	return nil, census.KindNone
 }
@@ -88,14 +94,14 @@ const (
 )
 
 // proxyKind reads what a proxy is from its arguments. A waypoint stands in nobody's pod, so it counts as a gateway.
-func proxyKind(c corev1.Container) census.Kind {
+func proxyKind(c *corev1.Container) census.Kind {
 	if runs(c, argRouter) || runs(c, argWaypoint) {
 		return census.KindGateway
 	}
 	return census.KindSidecar
 }
 
-func runs(c corev1.Container, kind string) bool {
+func runs(c *corev1.Container, kind string) bool {
 	i := slices.Index(c.Args, argProxy)
 	return i >= 0 && i+1 < len(c.Args) && c.Args[i+1] == kind
 }
@@ -103,19 +109,19 @@ func runs(c corev1.Container, kind string) bool {
 // isRouter says whether a pod is a gateway for what comes into the mesh or leaves it.
 func isRouter(p *corev1.Pod) bool {
 	c, _ := proxyOf(p)
-	return c != nil && runs(*c, argRouter)
+	return c != nil && runs(c, argRouter)
 }
 
-// containerStatus finds the status of a container, a sidecar container's too.
-func containerStatus(p *corev1.Pod, name string) (corev1.ContainerStatus, bool) {
+// containerStatus finds the status of a container, a sidecar container's too; an empty one where there is none.
+func containerStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
-		for _, s := range all {
-			if s.Name == name {
-				return s, true
+		for i := range all {
+			if all[i].Name == name {
+				return &all[i]
 			}
 		}
 	}
-	return corev1.ContainerStatus{}, false
+	return &corev1.ContainerStatus{}
 }
 
 // env returns the value of a variable of a container; empty where it is not set.

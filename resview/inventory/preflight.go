@@ -27,7 +27,7 @@ type report struct{ findings []*pb.Finding }
 
 func (r *report) add(severity, check, subject, message, remedy string) {
 	r.findings = append(r.findings, &pb.Finding{
-		Check: check, Severity: severity, Subject: clip(subject, maxText), Message: clip(message, maxText), Remedy: clip(remedy, maxText),
+		Check: check, Severity: severity, Subject: line(subject, maxSubject), Message: line(message, maxText), Remedy: line(remedy, maxText),
 	})
 }
 
@@ -184,7 +184,7 @@ func (x *index) checkServices(r *report, book *ruleBook) {
 			continue
 		}
 		subject := "Service " + s.Namespace + "/" + s.Name
-		pods := x.chosen(s)
+		pods := x.behind[nameOf(s)]
 		if n := len(pods); n > maxPods {
 			r.add(severityError, "ServiceTooLarge", subject,
 				fmt.Sprintf("it chooses %d pods; the hub takes %d of one Service", n, maxPods), "split the Service")

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/weir-io/weir/resview/pb"
@@ -18,7 +17,7 @@ import (
 
 // service puts together everything that the hub needs to know of a global Service. Rules are those that selectRules chose.
 func (x *index) service(s *corev1.Service, rules []*pb.Rule) *pb.ServiceFacts {
-	pods := x.chosen(s)
+	pods := x.behind[nameOf(s)]
 	out := &pb.ServiceFacts{
 		Ref:             &pb.ServiceRef{Namespace: s.Namespace, Name: s.Name},
 		Uid:             string(s.UID),
@@ -28,7 +27,7 @@ func (x *index) service(s *corev1.Service, rules []*pb.Rule) *pb.ServiceFacts {
 		Type:            serviceType(s),
 		Ports:           ports(s, pods),
 		SessionAffinity: string(s.Spec.SessionAffinity),
-		Exported:        x.exports[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}],
+		Exported:        x.exports[nameOf(s)],
 		Rules:           rules,
 		Ambient:         x.ambient[s.Namespace],
 		Selector:        s.Spec.Selector,
@@ -52,24 +51,16 @@ func (x *index) service(s *corev1.Service, rules []*pb.Rule) *pb.ServiceFacts {
 	return out
 }
 
-// chosen returns the pods that a Service's selector chooses and that have not ended, sorted by name. Pods that are not
-// ready or are going are among them: they are no endpoints, but a fence must know them.
-func (x *index) chosen(s *corev1.Service) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, p := range x.pods[s.Namespace] {
-		if selects(s.Spec.Selector, p.Labels) && !isDone(p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // workloadsOf returns the workloads that make pods for a Service, those with no pod at present among them, sorted by kind
 // and name. Of a kind that this package does not know, the pods tell all there is to tell.
 func (x *index) workloadsOf(s *corev1.Service, pods []*pb.Pod) []*pb.WorkloadFacts {
+	named := map[string]bool{}
+	for _, p := range pods {
+		named[p.GetWorkload()] = true
+	}
 	known := map[string]*pb.WorkloadFacts{}
 	for _, w := range x.workloads[s.Namespace] {
-		if selects(s.Spec.Selector, w.labels) || slices.ContainsFunc(pods, func(p *pb.Pod) bool { return p.GetWorkload() == w.name() }) {
+		if named[w.name()] || selects(s.Spec.Selector, w.labels) {
 			known[w.name()] = w.facts
 		}
 	}

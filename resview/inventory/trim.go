@@ -113,11 +113,11 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 			out.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
 		}
 	}
-	for _, c := range p.Spec.Containers {
-		out.Spec.Containers = append(out.Spec.Containers, trimContainer(c))
+	for i := range p.Spec.Containers {
+		out.Spec.Containers = append(out.Spec.Containers, trimContainer(&p.Spec.Containers[i]))
 	}
-	for _, c := range p.Spec.InitContainers {
-		if isSidecarContainer(c) {
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; isSidecarContainer(c) {
 			out.Spec.InitContainers = append(out.Spec.InitContainers, trimContainer(c))
 		}
 	}
@@ -125,11 +125,11 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 }
 
 // isSidecarContainer tells a container that starts before the application's and then stays from one that only prepares.
-func isSidecarContainer(c corev1.Container) bool {
+func isSidecarContainer(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-func trimContainer(c corev1.Container) corev1.Container {
+func trimContainer(c *corev1.Container) corev1.Container {
 	out := corev1.Container{Name: c.Name, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
 	if c.Name != proxyContainer && c.Name != discoveryContainer {
 		return out

@@ -1,0 +1,89 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/mesh/prover"
+	"github.com/weir-io/weir/resview/pb"
+)
+
+// picture is what was made from the member at one revision. It does not change.
+type picture struct {
+	revision uint64
+	services map[types.NamespacedName]*pb.ServiceFacts
+	member   *pb.MemberFacts
+	problems []Problem
+	snapshot prover.Snapshot
+}
+
+// picture returns the newest picture, making it if need be, and what keeps a newer one from being made.
+func (n *Inventory) picture() (p *picture, waiting []string) {
+	n.building.Lock()
+	defer n.building.Unlock()
+	if waiting := n.waiting(); len(waiting) > 0 {
+		return n.last, waiting
+	}
+	n.mu.Lock()
+	revision, rules := n.revision, n.rules
+	n.mu.Unlock()
+	if n.last != nil && n.last.revision == revision {
+		return n.last, nil
+	}
+	begun := time.Now()
+	x := newIndex(n.gather())
+	if n.book == nil || n.bookOf != rules || !n.book.fits(x) {
+		n.book, n.bookOf = newRuleBook(x), rules
+	}
+	n.last = newPicture(x, n.book, revision)
+	n.mu.Lock()
+	n.cost = time.Since(begun)
+	n.mu.Unlock()
+	return n.last, nil
+}
+
+func newPicture(x *index, book *ruleBook, revision uint64) *picture {
+	p := &picture{
+		revision: revision,
+		services: map[types.NamespacedName]*pb.ServiceFacts{},
+		member:   x.member(book),
+		problems: x.problems(),
+		snapshot: x.snapshot(),
+	}
+	for _, s := range x.services {
+		if isGlobal(s) {
+			rules, _ := book.choose(s.Namespace, s.Name)
+			p.services[nameOf(s)] = x.service(s, rules)
+		}
+	}
+	book.forget(p.services)
+	return p
+}
+
+func (n *Inventory) gather() objects {
+	o := objects{
+		services:       listOf[*corev1.Service](n.services),
+		pods:           listOf[*corev1.Pod](n.pods),
+		namespaces:     listOf[*corev1.Namespace](n.namespaces),
+		replicaSets:    listOf[*appsv1.ReplicaSet](n.replicaSets),
+		deployments:    listOf[*appsv1.Deployment](n.deployments),
+		statefulSets:   listOf[*appsv1.StatefulSet](n.statefulSets),
+		daemonSets:     listOf[*appsv1.DaemonSet](n.daemonSets),
+		istioNamespace: n.config.IstioNamespace,
+		rootNamespace:  n.config.RootNamespace,
+	}
+	n.custom.list(&o)
+	slices.SortFunc(o.rules, byName)
+	n.mu.Lock()
+	o.settings = n.settings
+	n.mu.Unlock()
+	o.settings.exportVersion = n.custom.exportVersion()
+	return o
+}
