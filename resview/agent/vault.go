@@ -25,6 +25,7 @@ type Vault struct {
 	Client    kubernetes.Interface
 	Namespace string
 
+	exists  bool
 	version string // of the Secret as it was last seen: who writes over another's change is refused
 }
 
@@ -38,13 +39,13 @@ func (v *Vault) Load(ctx context.Context) (stream.Identity, error) {
 	var id stream.Identity
 	s, err := v.Client.CoreV1().Secrets(v.Namespace).Get(ctx, IdentitySecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		v.version = ""
+		v.exists, v.version = false, ""
 		return id, nil
 	}
 	if err != nil {
 		return id, fmt.Errorf("read Secret %s/%s: %w", v.Namespace, IdentitySecret, err)
 	}
-	v.version = s.ResourceVersion
+	v.exists, v.version = true, s.ResourceVersion
 	if err := json.Unmarshal(s.Data[identityKey], &id); err != nil {
 		// What the parser says may quote the key: it is not passed on.
 		return id, fmt.Errorf("key %q of Secret %s/%s does not parse: delete the Secret and join the cluster anew", identityKey, v.Namespace, IdentitySecret)
@@ -62,7 +63,7 @@ func (v *Vault) Save(ctx context.Context, id stream.Identity) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: IdentitySecret, ResourceVersion: v.version},
 		Data:       map[string][]byte{identityKey: raw},
 	}
-	if v.version == "" {
+	if !v.exists {
 		s, err = v.Client.CoreV1().Secrets(v.Namespace).Create(ctx, s, metav1.CreateOptions{FieldManager: fieldManager})
 	} else {
 		s, err = v.Client.CoreV1().Secrets(v.Namespace).Update(ctx, s, metav1.UpdateOptions{FieldManager: fieldManager})
@@ -70,7 +71,7 @@ func (v *Vault) Save(ctx context.Context, id stream.Identity) error {
 	if err != nil {
 		return fmt.Errorf("write Secret %s/%s: %w", v.Namespace, IdentitySecret, err)
 	}
-	v.version = s.ResourceVersion
+	v.exists, v.version = true, s.ResourceVersion
 	return nil
 }
 

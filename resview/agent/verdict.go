@@ -20,7 +20,7 @@ const (
 // proofOf tells the hub of a verdict. asked is the target as it is asked now; a verdict that is not settled may be of the
 // target before, so it proves nothing yet, whatever its level, but still says what stands in the way.
 func proofOf(v prover.Verdict, asked *pb.Target, settled bool, now time.Time) *pb.ProofFacts {
-	age := max(now.Sub(v.At), 0).Milliseconds()
+	age := ageOf(v.At, now)
 	verdict := func(p prover.Proof, generation int64) *pb.Verdict {
 		out := verdictOf(p, generation, age)
 		if !settled {
@@ -66,6 +66,11 @@ func verdictOf(p prover.Proof, generation, age int64) *pb.Verdict {
 	return out
 }
 
+// oldest is the age of what was never read.
+const oldest = 24 * time.Hour
+
+func ageOf(at, now time.Time) int64 { return min(max(now.Sub(at), 0), oldest).Milliseconds() }
+
 // kindOf says whether a reason is about a proxy, whose patience a user may limit, or about something else.
 func kindOf(c prover.ReasonCode) string {
 	switch c {
@@ -88,7 +93,7 @@ func messageOf(r prover.Reason) string {
 func loadOf(p quiet.Pod, rate float64, now time.Time) *pb.Load {
 	out := &pb.Load{
 		Measured: p.State != quiet.StateNotMeasured, Arrivals: p.Arrivals, Rate: rate,
-		AgeMs: max(now.Sub(p.At), 0).Milliseconds(),
+		AgeMs: ageOf(p.At, now),
 	}
 	if p.InFlightKnown {
 		out.InFlight = p.InFlight
