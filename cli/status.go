@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -98,7 +99,7 @@ func (p *picture) print(out io.Writer, now time.Time) error {
 	for _, c := range p.Clusters {
 		istio, proxies := "none", "-"
 		if i := c.Status.Istio; i != nil {
-			istio, proxies = i.Version, fmt.Sprint(i.ConnectedProxies)
+			istio, proxies = i.Version, strconv.Itoa(int(i.ConnectedProxies))
 			if i.MissingProxyCount > 0 {
 				proxies += fmt.Sprintf(" (%d missing)", i.MissingProxyCount)
 			}

@@ -32,6 +32,7 @@ func goalOf(d *v1alpha1.ClusterDrain, clusterExists bool, drains []v1alpha1.Clus
 				return verdict{goal: v1alpha1.GoalUndrain, started: true}
 			}
 			return verdict{goal: v1alpha1.GoalAbort, started: true}
+		case v1alpha1.GoalUndrain, v1alpha1.GoalAbort:
 		}
 		return verdict{goal: now}
 	}
@@ -132,8 +133,7 @@ const stepSkipped = "Skipped"
 
 // reached says whether the newest record of the cluster says that this goal is met, and was made for it.
 func reached(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) bool {
-	for i := len(gs.Status.Steps) - 1; i >= 0; i-- {
-		s := gs.Status.Steps[i]
+	for _, s := range slices.Backward(gs.Status.Steps) {
 		if s.Cluster != d.Spec.ClusterName {
 			continue
 		}

@@ -27,7 +27,6 @@ type outcome struct {
 	orders     []order
 	base       ownedStatus
 	spec       v1alpha1.GlobalServiceSpec
-	clusters   []v1alpha1.GlobalServiceClusterStatus
 }
 
 func (o *outcome) blocked() bool { return o.problem != nil }

@@ -137,16 +137,20 @@ func (in *input) annotation(name string) (value string, differ bool) {
 func (in *input) policy() (v1alpha1.TrafficPolicySpec, *problem) {
 	name, differ := in.annotation(v1alpha1.AnnotationTrafficPolicy)
 	if differ {
-		return v1alpha1.DefaultTrafficPolicySpec(), &problem{v1alpha1.ReasonBadAnnotation,
-			"members name different traffic policies: set " + v1alpha1.AnnotationTrafficPolicy + " to one value in all of them"}
+		return v1alpha1.DefaultTrafficPolicySpec(), &problem{
+			v1alpha1.ReasonBadAnnotation,
+			"members name different traffic policies: set " + v1alpha1.AnnotationTrafficPolicy + " to one value in all of them",
+		}
 	}
 	if name == "" {
 		return v1alpha1.DefaultTrafficPolicySpec(), nil
 	}
 	p := in.policies[name]
 	if p == nil {
-		return v1alpha1.DefaultTrafficPolicySpec(), &problem{v1alpha1.ReasonBadAnnotation,
-			v1alpha1.AnnotationTrafficPolicy + ` names "` + name + `", and namespace ` + in.key.Namespace + " on the hub has no TrafficPolicy of that name: make it, or correct the annotation"}
+		return v1alpha1.DefaultTrafficPolicySpec(), &problem{
+			v1alpha1.ReasonBadAnnotation,
+			v1alpha1.AnnotationTrafficPolicy + ` names "` + name + `", and namespace ` + in.key.Namespace + " on the hub has no TrafficPolicy of that name: make it, or correct the annotation",
+		}
 	}
 	if unserved := p.Spec.Unserved(); len(unserved) > 0 {
 		return p.Spec, &problem{v1alpha1.ReasonNotSupported, "TrafficPolicy " + name + " asks for what this build does not serve: " + strings.Join(unserved, ", ")}

@@ -110,6 +110,7 @@ func rank(l v1alpha1.ProofLevel) int {
 		return 2
 	case v1alpha1.ProofTimed:
 		return 1
+	case v1alpha1.ProofNone:
 	}
 	return 0
 }

@@ -72,6 +72,7 @@ func retriesOf(p v1alpha1.TrafficPolicySpec) istio.Retries {
 		return istio.Idempotent
 	case v1alpha1.RetrySafe:
 		return istio.Safe
+	case v1alpha1.RetryAuto:
 	}
 	return istio.Auto
 }
@@ -83,6 +84,7 @@ func rulesOf(rendered istio.Rules, phase v1alpha1.RulesPhase) []map[string]any {
 		return rendered.DestinationRules
 	case v1alpha1.RulesWeights:
 		return slices.Concat(rendered.DestinationRules, rendered.VirtualServices)
+	case v1alpha1.RulesNone:
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func loadOf(facts *pb.ServiceFacts) (v1alpha1.QuietState, *int64, *int64) {
 	measured := true
 	for _, p := range pods {
 		measured = measured && p.GetLoad().GetMeasured()
-		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40)) //nolint:gosec // bounded.
+		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
 		rate += int64(p.GetLoad().GetRate() * 1000)
 	}
 	if !measured {

@@ -20,7 +20,7 @@ import (
 )
 
 // LabelToken marks the Secret of a join token.
-const LabelToken = "weir.io/join-token"
+const LabelToken = "weir.io/join-token" //nolint:gosec // the name of a label, and no credential.
 
 const (
 	tokenPrefix = "weir-join-"

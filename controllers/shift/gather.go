@@ -79,7 +79,7 @@ func wantsOf(drains []v1alpha1.ClusterDrain) map[string]want {
 			continue
 		}
 		wants[d.Spec.ClusterName] = want{
-			goal: goal, turn: int32(i) + 1, drain: d, //nolint:gosec // bounded by the number of Clusters.
+			goal: goal, turn: int32(i) + 1, drain: d,
 			accepted: d.Spec.HeadroomLoss == v1alpha1.HeadroomAccept,
 		}
 	}

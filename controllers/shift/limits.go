@@ -4,6 +4,7 @@
 package shift
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ func proofOf(p v1alpha1.ProofStatus, generation int64, written, late bool, now t
 			out.Level, out.Missing = shift.Proven, nil
 		case v1alpha1.ProofTimed:
 			out.Level = shift.Timed
+		case v1alpha1.ProofNone:
 		}
 	}
 	switch {
@@ -79,6 +81,7 @@ func quietOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, 
 		return shift.Once
 	case v1alpha1.QuietNotMeasured, "":
 		return shift.NotMeasured
+	case v1alpha1.QuietBusy, v1alpha1.QuietQuiet, v1alpha1.QuietLimit:
 	}
 	return shift.Busy
 }
@@ -103,8 +106,8 @@ func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, now ti
 	if w.drain.Spec.QuietTimeout != nil {
 		limit = w.drain.Spec.QuietTimeout.Duration
 	}
-	for i := len(gs.Status.Steps) - 1; i >= 0; i-- {
-		if s := gs.Status.Steps[i]; s.Kind == shift.Fence.String() && s.Cluster == cluster {
+	for _, s := range slices.Backward(gs.Status.Steps) {
+		if s.Kind == shift.Fence.String() && s.Cluster == cluster {
 			return now.Sub(s.StartedAt.Time) > limit
 		}
 	}

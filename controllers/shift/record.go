@@ -5,6 +5,7 @@ package shift
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,9 +84,9 @@ func repeats(steps []v1alpha1.StepRecord, rec v1alpha1.StepRecord) bool {
 
 // alreadyDone says whether the last that was recorded of a cluster is that this goal of it was met.
 func alreadyDone(steps []v1alpha1.StepRecord, goal v1alpha1.GoalKind, cluster string) bool {
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Cluster == cluster {
-			return steps[i].Kind == shift.Done.String() && steps[i].Goal == goal
+	for _, s := range slices.Backward(steps) {
+		if s.Cluster == cluster {
+			return s.Kind == shift.Done.String() && s.Goal == goal
 		}
 	}
 	return false
@@ -150,6 +151,7 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 		return "letting go of the record of the move"
 	case shift.Done:
 		return fmt.Sprintf("%s is where it was wanted", cluster)
+	case shift.Wait, shift.ReplicasUp, shift.ReplicasDown, shift.DNSOut, shift.DNSIn:
 	}
 	return "waiting"
 }
