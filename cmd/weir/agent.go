@@ -130,7 +130,7 @@ func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernete
 		return nil, err
 	}
 	return agent.New(agent.Config{
-		Inventory: inv, Version: version, KubernetesVersion: func() string { return serverVersion(kube) }, Events: recorder, Metrics: registry, Log: log,
+		Inventory: inv, Version: version, KubernetesVersion: func(ctx context.Context) string { return serverVersion(ctx, kube) }, Events: recorder, Metrics: registry, Log: log,
 		Client: stream.ClientConfig{
 			Hub: o.hub, Cluster: o.cluster,
 			Vault: &agent.Vault{Client: kube, Namespace: o.namespace},
@@ -153,8 +153,8 @@ func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernete
 }
 
 // serverVersion asks the API server, and does not wait for one that is still starting.
-func serverVersion(kube kubernetes.Interface) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+func serverVersion(ctx context.Context, kube kubernetes.Interface) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	raw, err := kube.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	var info struct {
@@ -171,7 +171,7 @@ func readToken(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path) //nolint:gosec // The path is the operator's choice.
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

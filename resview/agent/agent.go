@@ -62,7 +62,7 @@ type Config struct {
 	// Version is the agent's own.
 	Version string
 	// KubernetesVersion asks the member's API server for its version; empty when it does not answer.
-	KubernetesVersion func() string
+	KubernetesVersion func(context.Context) string
 	// Metrics receives the agent's metrics.
 	Metrics prometheus.Registerer
 	// Log receives what could not be told.
@@ -143,8 +143,8 @@ func (a *Agent) onTargets(targets []*pb.Target) {
 	signal(a.wake)
 }
 
-func (a *Agent) hello() *pb.Hello {
-	hello := &pb.Hello{AgentVersion: a.config.Version, KubernetesVersion: a.config.KubernetesVersion()}
+func (a *Agent) hello(ctx context.Context) *pb.Hello {
+	hello := &pb.Hello{AgentVersion: a.config.Version, KubernetesVersion: a.config.KubernetesVersion(ctx)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	hello.IstioClusterId, hello.Network = a.member.GetIstioClusterId(), a.member.GetNetwork()

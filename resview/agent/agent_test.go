@@ -123,7 +123,7 @@ func testConfig(t *testing.T, inv Inventory, p *fakeProver) Config {
 	t.Helper()
 	return Config{
 		Inventory: inv, Events: events.NewFakeRecorder(10), Metrics: prometheus.NewPedanticRegistry(), Version: "test",
-		KubernetesVersion: func() string { return "v1.37.0" },
+		KubernetesVersion: func(context.Context) string { return "v1.37.0" },
 		Log:               slog.New(slog.NewTextHandler(logger{t}, nil)),
 		NewProver: func(member *pb.MemberFacts) (Prover, error) {
 			made := &fakeProver{of: member}

@@ -73,13 +73,17 @@ func TestProverTokenIsKeptForTwoThirdsOfItsLife(t *testing.T) {
 		}
 		return got
 	}
-	if token() != "x" || token() != "x" {
-		t.Error("a token that is good was not kept")
+	for range 2 {
+		if got := token(); got != "x" {
+			t.Errorf("token is %q, want the first one, kept", got)
+		}
 	}
 	c.renews = time.Now().Add(-time.Second)
 	life = 0
-	if token() != "xx" || token() != "xxx" {
-		t.Error("a token that is due was kept")
+	for _, want := range []string{"xx", "xxx"} {
+		if got := token(); got != want {
+			t.Errorf("token is %q, want %q: the one before was due", got, want)
+		}
 	}
 }
 

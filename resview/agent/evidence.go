@@ -48,6 +48,7 @@ func unasked(r prover.ReasonCode) bool {
 	switch r {
 	case prover.ReasonUnreachable, prover.ReasonNoAccess, prover.ReasonUnreadable, prover.ReasonNoCanary:
 		return true
+	default:
+		return false
 	}
-	return false
 }

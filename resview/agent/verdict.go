@@ -78,8 +78,9 @@ func kindOf(c prover.ReasonCode) string {
 		return "Proxy"
 	case prover.ReasonHold, prover.ReasonNoRoutes, prover.ReasonNoCensus, prover.ReasonNoIstiod, prover.ReasonTooMany:
 		return "Prover"
+	default:
+		return "Istiod"
 	}
-	return "Istiod"
 }
 
 func messageOf(r prover.Reason) string {
@@ -103,6 +104,7 @@ func loadOf(p quiet.Pod, rate float64, now time.Time) *pb.Load {
 		out.QuietScrapes = 1
 	case quiet.StateTwice:
 		out.QuietScrapes = 2
+	default: // Something arrives, or it is not known.
 	}
 	return out
 }

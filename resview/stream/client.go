@@ -33,8 +33,8 @@ type ClientConfig struct {
 	Token func() (string, error)
 	// Vault keeps the agent's key and certificate over restarts.
 	Vault Vault
-	// Hello returns what opens a session. Incarnation is filled in by the Client.
-	Hello func() *pb.Hello
+	// Hello returns what opens a session. Incarnation is filled in by the Client. The hub waits ten seconds for it.
+	Hello func(context.Context) *pb.Hello
 	// APIServerHealthy is asked for each beat; it must return within a second. Nil: always true.
 	APIServerHealthy func(context.Context) bool
 	// OnTargets receives each list of targets, from one goroutine. A list stays in force until the next, over

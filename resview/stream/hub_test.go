@@ -165,7 +165,7 @@ func (h *hub) config(cluster, token string, vault Vault) ClientConfig {
 		Hub: "hub:8443", Cluster: cluster, Vault: vault,
 		HubCA:       func() ([]byte, error) { return h.authority.Bundle(), nil },
 		Token:       func() (string, error) { return token, nil },
-		Hello:       func() *pb.Hello { return &pb.Hello{AgentVersion: "test"} },
+		Hello:       func(context.Context) *pb.Hello { return &pb.Hello{AgentVersion: "test"} },
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(h.network.dial)},
 	}
 }

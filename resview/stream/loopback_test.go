@@ -58,7 +58,7 @@ func TestManyAgentsOverSockets(t *testing.T) {
 			Hub: listener.Addr().String(), Cluster: cluster, Vault: Dir(t.TempDir()),
 			HubCA: func() ([]byte, error) { return authority.Bundle(), nil },
 			Token: func() (string, error) { return text, nil },
-			Hello: func() *pb.Hello { return &pb.Hello{} },
+			Hello: func(context.Context) *pb.Hello { return &pb.Hello{} },
 		})
 		if err != nil {
 			t.Fatal(err)

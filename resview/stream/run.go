@@ -189,7 +189,7 @@ func (t *conversation) say(message *pb.AgentMessage) error {
 }
 
 func (t *conversation) hello() error {
-	hello := t.client.config.Hello()
+	hello := t.client.config.Hello(t.stream.Context())
 	hello.Incarnation = t.client.incarnation
 	return t.say(&pb.AgentMessage{Body: &pb.AgentMessage_Hello{Hello: hello}})
 }
