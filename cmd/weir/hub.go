@@ -113,7 +113,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := newLink(ctx, o, kube, log)
+	server, rotate, err := newLink(ctx, o, kube, log)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,9 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	}
 	if err := m.Add(link{server: server, address: o.listen}); err != nil {
 		return fmt.Errorf("add the agents' server: %w", err)
+	}
+	if err := m.Add(rotator{rotate: rotate}); err != nil {
+		return fmt.Errorf("add the rotation of the hub's authority: %w", err)
 	}
 	if err := m.Add(sweeper{tokens: &identity.Tokens{Client: kube, Namespace: o.namespace}}); err != nil {
 		return fmt.Errorf("add the sweeper of join tokens: %w", err)
@@ -166,24 +169,32 @@ func newManager(o hubOptions) (manager.Manager, error) {
 	return m, nil
 }
 
-// newLink opens the authority, makes the agents' server and publishes where it is.
-func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, log *slog.Logger) (*stream.Server, error) {
-	authority, err := stream.OpenAuthority(ctx, &identity.Authority{Client: kube, Namespace: o.namespace}, time.Now())
+// newLink opens the authority, makes the agents' server and publishes where it is. It returns what keeps the authority,
+// and what is published of it, up to date.
+func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, log *slog.Logger) (*stream.Server, func(context.Context) error, error) {
+	store := &identity.Authority{Client: kube, Namespace: o.namespace}
+	authority, err := stream.OpenAuthority(ctx, store, time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("open the hub's authority: %w", err)
+		return nil, nil, fmt.Errorf("open the hub's authority: %w", err)
+	}
+	rotate := func(ctx context.Context) error {
+		if err := authority.Rotate(ctx, store, time.Now()); err != nil {
+			return err
+		}
+		return identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
 	}
 	system, err := kube.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("read namespace %s, whose UID identifies the hub: %w", metav1.NamespaceSystem, err)
+		return nil, nil, fmt.Errorf("read namespace %s, whose UID identifies the hub: %w", metav1.NamespaceSystem, err)
 	}
 	server, err := stream.NewServer(stream.ServerConfig{
 		Authority: authority, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
 		HubUID: string(system.UID), Logger: log, Metrics: metrics.Registry,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return server, identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
+	return server, rotate, identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
 }
 
 func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, error) {

@@ -53,3 +53,25 @@ func (s sweeper) Start(ctx context.Context) error {
 		}
 	}
 }
+
+// rotator keeps the hub's authority up to date, once a day: its successor must be known to every agent long before the
+// present one ends.
+type rotator struct {
+	rotate func(context.Context) error
+}
+
+// Start rotates until the context ends. A rotation that fails is tried again a day later; there are months for it.
+func (r rotator) Start(ctx context.Context) error {
+	tick := time.NewTicker(24 * time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := r.rotate(ctx); err != nil && ctx.Err() == nil {
+			logf.FromContext(ctx).Error(err, "rotate the hub's authority")
+		}
+	}
+}
