@@ -143,10 +143,9 @@ func (x *index) checkSettings(r *report) {
 	if len(x.istiods) == 0 {
 		return
 	}
-	subject := "ConfigMap " + x.istioNamespace + "/" + meshConfigMap
+	subject := "mesh settings in namespace " + x.istioNamespace
 	if e := x.settings.meshError; e != "" {
-		r.add(severityWarning, "MeshSettings", subject, e+"; weir takes Istio's defaults",
-			"allow the agent to get ConfigMaps in namespace "+x.istioNamespace+", or correct the text")
+		r.add(severityWarning, "MeshSettings", subject, e+"; weir takes Istio's defaults", x.settings.meshRemedy)
 		return
 	}
 	if !x.settings.mesh.counts {

@@ -137,4 +137,3 @@ func (n *Inventory) refresh(ctx context.Context) error {
 	}
 	return nil
 }
-

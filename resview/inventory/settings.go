@@ -23,7 +23,8 @@ import (
 // settings is what no informer tells: it is asked for now and then.
 type settings struct {
 	mesh      meshSettings
-	meshError string // why mesh holds defaults; empty: it was read
+	// meshError says why mesh holds defaults, and meshRemedy what helps; empty: it was read.
+	meshError, meshRemedy string
 	// versions are those of istiods, by processOf.
 	versions       map[string]string
 	fenceAdmission bool
@@ -57,7 +58,7 @@ func (r *reader) read(ctx context.Context, last settings, istiods []*corev1.Pod)
 		return last, err
 	}
 	out.fenceAdmission = resources[admissionFor]
-	if out.mesh, out.meshError, err = r.mesh(ctx, last, istiods); err != nil {
+	if err := r.mesh(ctx, &out, istiods); err != nil {
 		return last, err
 	}
 	for _, p := range istiods {
@@ -71,8 +72,8 @@ func (r *reader) read(ctx context.Context, last settings, istiods []*corev1.Pod)
 	return out, nil
 }
 
-// mesh reads the settings of the mesh: those of the first istiod's revision, since a member has one mesh.
-func (r *reader) mesh(ctx context.Context, last settings, istiods []*corev1.Pod) (meshSettings, string, error) {
+// mesh reads the settings of the mesh into out: those of the first istiod's revision, since a member has one mesh.
+func (r *reader) mesh(ctx context.Context, out *settings, istiods []*corev1.Pod) error {
 	name := meshConfigMap
 	if len(istiods) > 0 {
 		if rev := env(discoveryOf(istiods[0]), "REVISION"); rev != "" && rev != "default" {
@@ -82,17 +83,30 @@ func (r *reader) mesh(ctx context.Context, last settings, istiods []*corev1.Pod)
 	asking, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	m, err := r.kube.CoreV1().ConfigMaps(r.namespace).Get(asking, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("get ConfigMap %s/%s: %w", r.namespace, name, err)
+	}
+	out.mesh.drain = defaultDrain
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return meshSettings{drain: defaultDrain}, "it cannot be read: " + string(apierrors.ReasonForError(err)), nil
+	case apierrors.IsForbidden(err):
+		out.meshError = "the agent may not read ConfigMap " + name
+		out.meshRemedy = "allow the agent to get ConfigMap " + name + " in namespace " + r.namespace
 	case err != nil:
-		return last.mesh, last.meshError, fmt.Errorf("get ConfigMap %s/%s: %w", r.namespace, name, err)
+		out.meshError = "there is no ConfigMap " + name
+		out.meshRemedy = "set the agent's Istio namespace to the one with istiod's ConfigMap"
+	default:
+		out.readMesh(m.Data[meshKey])
 	}
-	mesh, err := parseMesh(m.Data[meshKey])
-	if err != nil {
-		return mesh, err.Error(), nil
+	return nil
+}
+
+// readMesh reads the text of the mesh's settings.
+func (s *settings) readMesh(text string) {
+	s.meshError, s.meshRemedy = "", ""
+	var err error
+	if s.mesh, err = parseMesh(text); err != nil {
+		s.meshError, s.meshRemedy = err.Error(), "correct the text under the key mesh"
 	}
-	return mesh, "", nil
 }
 
 // ask returns an istiod's version: by its own word, else by its image's tag; empty where neither tells.
