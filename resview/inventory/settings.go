@@ -22,7 +22,7 @@ import (
 
 // settings is what no informer tells: it is asked for now and then.
 type settings struct {
-	mesh      meshSettings
+	mesh meshSettings
 	// meshError says why mesh holds defaults, and meshRemedy what helps; empty: it was read.
 	meshError, meshRemedy string
 	// versions are those of istiods, by processOf.
