@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,7 +44,8 @@ func (c *Cluster) Apply(ctx context.Context, manifests ...string) error {
 	return nil
 }
 
-// Delete deletes the objects that the YAML documents name, the last first. One that is not there is no error.
+// Delete deletes the objects that the YAML documents name, the last first, and waits until all are gone, a namespace with all
+// that is in it. One that is not there is no error.
 func (c *Cluster) Delete(ctx context.Context, manifests ...string) error {
 	objects, err := decode(manifests)
 	if err != nil {
@@ -63,6 +65,32 @@ func (c *Cluster) Delete(ctx context.Context, manifests ...string) error {
 		}
 		if err := r.Delete(ctx, o.GetName(), metav1.DeleteOptions{}); ignoreMissing(err) != nil {
 			return fmt.Errorf("cluster %q: delete %s %s: %w", c.Name, o.GetKind(), o.GetName(), err)
+		}
+	}
+	return c.waitGone(ctx, mapper, objects)
+}
+
+// waitGone waits until the server has none of the objects.
+func (c *Cluster) waitGone(ctx context.Context, mapper *restmapper.DeferredDiscoveryRESTMapper, objects []*unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for _, o := range objects {
+		r, err := c.resource(mapper, o)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("cluster %q: delete %s: %w", c.Name, o.GetName(), err)
+		}
+		err = c.poll(ctx, o.GetKind()+" "+o.GetName()+" to be gone", 200*time.Millisecond, func() (string, error) {
+			_, err := r.Get(ctx, o.GetName(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return "", nil
+			}
+			return "it is there", err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -76,10 +77,12 @@ func (f *Fleet) Audit(ctx context.Context, report func(Check)) error {
 	}
 	a.do("the machine's own network is as it was", f.auditHost)
 	a.do(fmt.Sprintf("memory is at most %d MiB", memoryLimit), f.auditMemory)
+	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range f.Members() {
-		if err := c.Delete(ctx, fmt.Sprintf(probeNamespaceManifest, probeNamespace)); err != nil {
-			return err
-		}
+		g.Go(func() error { return c.Delete(ctx, fmt.Sprintf(probeNamespaceManifest, probeNamespace)) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	if a.failed > 0 {
 		return fmt.Errorf("%w: %d checks failed", ErrAudit, a.failed)

@@ -252,6 +252,31 @@ func Attach(runDir string) (*Fleet, error) {
 	return f, nil
 }
 
+// Ensure joins the fleet that runs when it is as the options ask and none of its clusters is off, else it starts one. It says
+// whether it started one, so that who started it can end it.
+func Ensure(ctx context.Context, o Options) (f *Fleet, started bool, err error) {
+	o, err = o.withDefaults()
+	if err != nil {
+		return nil, false, err
+	}
+	if f, err := Attach(o.RunDir); err == nil && f.Topology == o.Topology && len(f.Members()) == o.Members && f.allOn() {
+		return f, false, nil
+	}
+	f, err = Up(ctx, o)
+	return f, err == nil, err
+}
+
+// allOn says whether each cluster has its network and a living node.
+func (f *Fleet) allOn() bool {
+	for _, c := range f.clusters {
+		holder, err := f.table.Lookup(c.record(roleHolder))
+		if err != nil || !holder.Running() || c.Off() {
+			return false
+		}
+	}
+	return true
+}
+
 // Down ends the fleet and removes its run directory.
 func (f *Fleet) Down(ctx context.Context) error {
 	if err := Reap(ctx, f.RunDir); err != nil {

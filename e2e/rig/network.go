@@ -24,6 +24,12 @@ func makeNetwork(ctx context.Context, t Topology, all []place) error {
 	if err := router.NFT(ctx, firewall(t, all)); err != nil {
 		return err
 	}
+	// What is sent to a cluster whose link is gone is lost without an answer, as on its way to a machine without power.
+	for _, p := range all {
+		if err := router.IP(ctx, "route add blackhole "+p.pods()+" metric 1000", "route add blackhole "+p.balanced()+" metric 1000"); err != nil {
+			return err
+		}
+	}
 	if err := router.IP(ctx,
 		"link add "+outsideLink+" type veth peer name up0 netns "+outside.Name,
 		"address add "+outsideGateway+"/30 dev "+outsideLink,

@@ -91,7 +91,7 @@ const corefile = `.:53 {
 const holderScript = `set -e
 mount --make-rprivate /
 for f in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
-  mkdir -p "$1/sys/$f"; rmdir "$1/sys/$f"
+  mkdir -p "$1/sys/${f%/*}"
   cat "/proc/sys/$f" > "$1/sys/$f"
   mount --bind "$1/sys/$f" "/proc/sys/$f"
 done
