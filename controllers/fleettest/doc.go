@@ -1,0 +1,12 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fleettest is a fleet in memory, for the tests of what talks to one: an API server for a hub or a member, a
+// client of a hub, and the hub's end of the wire with real agents on it.
+//
+// It promises that server-side apply owns fields, meets conflicts and merges lists as the definitions in config/crd
+// say; that an update of an object that has changed since is refused; and that everything that was asked of an API
+// server is on record, so that a test can say that nothing was written.
+//
+// It never validates what it stores, runs no controller and no admission, and has no watch. It is for tests only.
+package fleettest

@@ -1,0 +1,79 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleettest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	applyconfigurations "k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/weir-io/weir/config/crd"
+)
+
+// converters are what server-side apply merges by: weir's kinds by their definitions, Kubernetes' by client-go's, all
+// others by their shape, in which a list is one value.
+func converters(t testing.TB) []managedfields.TypeConverter {
+	t.Helper()
+	definitions, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*spec.Schema{metadataSchema: metadata()}
+	for _, d := range definitions {
+		for i := range d.Spec.Versions {
+			name := d.Name + "." + d.Spec.Versions[i].Name
+			if schemas[name], err = schemaOf(d, &d.Spec.Versions[i]); err != nil {
+				t.Fatalf("schema of %s: %v", name, err)
+			}
+		}
+	}
+	weir, err := managedfields.NewTypeConverter(schemas, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []managedfields.TypeConverter{
+		weir, applyconfigurations.NewTypeConverter(scheme.Scheme), managedfields.NewDeducedTypeConverter(),
+	}
+}
+
+// schemaOf turns a version of a definition into the schema that an API server publishes for it.
+func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*spec.Schema, error) {
+	raw, err := json.Marshal(v.Schema.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	out := &spec.Schema{}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("read back: %w", err)
+	}
+	out.Properties["metadata"] = *spec.RefSchema("#/components/schemas/" + metadataSchema)
+	out.AddExtension("x-kubernetes-group-version-kind", []any{
+		map[string]any{"group": d.Spec.Group, "version": v.Name, "kind": d.Spec.Names.Kind},
+	})
+	return out, nil
+}
+
+const metadataSchema = "metadata"
+
+// metadata is the part of every object's metadata that tests use.
+func metadata() *spec.Schema {
+	s := &spec.Schema{}
+	s.Typed("object", "")
+	for _, name := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"} {
+		s.SetProperty(name, *spec.StringProperty())
+	}
+	s.SetProperty("generation", *spec.Int64Property())
+	s.SetProperty("labels", *spec.MapProperty(spec.StringProperty()))
+	s.SetProperty("annotations", *spec.MapProperty(spec.StringProperty()))
+	finalizers := spec.ArrayProperty(spec.StringProperty())
+	finalizers.AddExtension("x-kubernetes-list-type", "set")
+	s.SetProperty("finalizers", *finalizers)
+	return s
+}
