@@ -24,11 +24,11 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 	out := v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Lease: v1alpha1.LeaseHeld, Generation: generation}
 	var missing []string
 	var oldest *time.Time
-	asked := 0
+	asked, silent := 0, false // silent: some member has said nothing of this generation
 	for _, m := range in.rulesGoTo() {
 		asked++
 		if err := unwritten[m.name]; err != nil {
-			out.Level = v1alpha1.ProofNone
+			out.Level, silent = v1alpha1.ProofNone, true
 			missing = append(missing, m.name+"/api server: "+err.Error())
 			continue
 		}
@@ -46,13 +46,13 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 			}
 			continue
 		}
-		out.Level = v1alpha1.ProofNone
+		out.Level, silent = v1alpha1.ProofNone, true
 	}
 	if asked == 0 {
 		out.Level = v1alpha1.ProofNone
 		missing = append(missing, "no member with an istiod is known")
 	}
-	if oldest != nil && len(missing) == 0 {
+	if oldest != nil && !silent {
 		t := metav1.NewTime(oldest.Truncate(time.Second))
 		out.SeenAt = &t
 	}

@@ -100,14 +100,17 @@ func TestProofOfAnOlderGenerationProvesNothing(t *testing.T) {
 		"nothing was written":      {p, 4, false, false, shift.Unwritten, shift.Stale},
 		"read too long ago":        {with(p, func(p *v1alpha1.ProofStatus) { p.SeenAt = ago(11 * time.Second) }), 4, true, false, shift.Proven, shift.Stale},
 		"lapsed":                   {with(p, func(p *v1alpha1.ProofStatus) { p.Lease = v1alpha1.LeaseLapsed }), 4, true, false, shift.Proven, shift.Lapsed},
-		"late, a proxy is missing": {missing(p, "c1/proxy web.demo: behind"), 4, true, true, shift.Timed, shift.Fresh},
-		"late, an istiod is too":   {missing(p, "c1/proxy web.demo: behind", "c1/istiod istiod-1: stale"), 4, true, true, shift.Waiting, shift.Stale},
+		"late, a proxy is missing": {missing(p, "c1/proxy web.demo: behind"), 4, true, true, shift.Waiting, shift.Fresh},
+		"late, an istiod is too":   {missing(p, "c1/proxy web.demo: behind", "c1/istiod istiod-1: stale"), 4, true, true, shift.Waiting, shift.Fresh},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := proofOf(c.proof, c.generation, c.written, c.late, now)
 			if got.Level != c.level || got.Lease != c.lease {
 				t.Errorf("got %s, %s; want %s, %s", got.Level, got.Lease, c.level, c.lease)
+			}
+			if want := name == "late, a proxy is missing"; got.Overdue != want {
+				t.Errorf("overdue is %t", got.Overdue)
 			}
 		})
 	}
@@ -119,7 +122,7 @@ func with(p v1alpha1.ProofStatus, change func(*v1alpha1.ProofStatus)) v1alpha1.P
 }
 
 func missing(p v1alpha1.ProofStatus, lines ...string) v1alpha1.ProofStatus {
-	p.Level, p.Missing, p.SeenAt = v1alpha1.ProofNone, lines, nil
+	p.Level, p.Missing = v1alpha1.ProofNone, lines
 	return p
 }
 

@@ -31,11 +31,10 @@ func proofOf(p v1alpha1.ProofStatus, generation int64, written, late bool, now t
 		case v1alpha1.ProofNone:
 		}
 	}
+	out.Overdue = late && out.Level == shift.Waiting && p.Generation == generation && onlyProxies(p.Missing)
 	switch {
 	case p.Generation == generation && p.Lease == v1alpha1.LeaseLapsed:
 		out.Lease = shift.Lapsed
-	case late && out.Level == shift.Waiting && p.Generation == generation && onlyProxies(p.Missing):
-		out.Level, out.Lease = shift.Timed, shift.Fresh
 	case p.SeenAt != nil && now.Sub(p.SeenAt.Time) < leaseTime:
 		out.Lease = shift.Fresh
 	}
