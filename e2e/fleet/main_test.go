@@ -6,6 +6,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -18,12 +19,17 @@ import (
 	"github.com/weir-io/weir/e2e/rig/process"
 )
 
+var topology = flag.String("topology", string(rig.Flat), `the fleet to test: "flat" or "gateways"`)
+
 // fleet is the one that all tests of the package share.
 var fleet *rig.Fleet
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	ctx := context.Background()
-	f, started, err := rig.Ensure(ctx, rig.Options{Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
+	f, started, err := rig.Ensure(ctx, rig.Options{
+		Topology: rig.Topology(*topology), Progress: func(line string) { fmt.Fprintln(os.Stderr, line) },
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
