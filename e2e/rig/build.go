@@ -187,6 +187,25 @@ func (b builder) envoy(ctx context.Context, out string) error {
 	return f.Close()
 }
 
+// prune removes from the cache what other versions were built of. It is called when no fleet runs.
+func (b builder) prune(keep products) error {
+	for _, kind := range []string{"bin-*", "store-*"} {
+		found, err := filepath.Glob(filepath.Join(b.o.CacheDir, kind))
+		if err != nil {
+			return err
+		}
+		for _, dir := range found {
+			if dir == keep.bin || dir == keep.store {
+				continue
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("clear the cache: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // istioDir is the folder of the Istio module, which holds its charts and the bootstrap template.
 func (b builder) istioDir(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "istio.io/istio")

@@ -75,6 +75,9 @@ func Up(ctx context.Context, o Options) (*Fleet, error) {
 	if err := os.RemoveAll(o.RunDir); err != nil {
 		return nil, fmt.Errorf("clear the run directory: %w", err)
 	}
+	if err := b.prune(p); err != nil {
+		return nil, err
+	}
 	f := newFleet(o, p.bin, p.istio)
 	begin := time.Now()
 	if err := f.write(p.store); err != nil {
