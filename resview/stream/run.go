@@ -89,7 +89,7 @@ func (c *Client) attempt(ctx context.Context) (welcomed bool, err error) {
 		return false, c.cause(ctx, err)
 	}
 	talk := &conversation{client: c, stream: stream, beats: make(chan *pb.Beat, 1)}
-	if err := talk.hello(); err != nil && !errors.Is(err, io.EOF) { // After EOF receiving tells why.
+	if err := talk.hello(ctx); err != nil && !errors.Is(err, io.EOF) { // After EOF receiving tells why.
 		return false, c.cause(ctx, err)
 	}
 	for {
@@ -188,8 +188,8 @@ func (t *conversation) say(message *pb.AgentMessage) error {
 	return nil
 }
 
-func (t *conversation) hello() error {
-	hello := t.client.config.Hello(t.stream.Context())
+func (t *conversation) hello(ctx context.Context) error {
+	hello := t.client.config.Hello(ctx)
 	hello.Incarnation = t.client.incarnation
 	return t.say(&pb.AgentMessage{Body: &pb.AgentMessage_Hello{Hello: hello}})
 }
