@@ -75,5 +75,9 @@ func metadata() *spec.Schema {
 	finalizers := spec.ArrayProperty(spec.StringProperty())
 	finalizers.AddExtension("x-kubernetes-list-type", "set")
 	s.SetProperty("finalizers", *finalizers)
+	managed := &spec.Schema{}
+	managed.Typed("object", "")
+	managed.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	s.SetProperty("managedFields", *spec.ArrayProperty(managed))
 	return s
 }

@@ -98,6 +98,8 @@ func (a *APIServer) patch(r *http.Request, t target, body []byte) (any, error) {
 	return u, a.Store.Patch(r.Context(), u, patch, client.FieldOwner(r.URL.Query().Get("fieldManager")))
 }
 
+var deleteOptions = schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
+
 func (a *APIServer) delete(r *http.Request, t target, body []byte) (any, error) {
 	u, err := a.live(r, t)
 	if err != nil {
@@ -105,7 +107,7 @@ func (a *APIServer) delete(r *http.Request, t target, body []byte) (any, error) 
 	}
 	var options metav1.DeleteOptions
 	if len(body) > 0 {
-		if err := json.Unmarshal(body, &options); err != nil {
+		if _, _, err := a.codecs.UniversalDeserializer().Decode(body, &deleteOptions, &options); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	}
