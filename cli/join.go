@@ -297,7 +297,7 @@ func (h *hub) put(ctx context.Context, secret *corev1.Secret) error {
 func writeValues(o *options, f joinFlags, name, address string, record stream.Token, out io.Writer) error {
 	raw, err := yaml.Marshal(map[string]any{
 		"mode":  "agent",
-		"agent": map[string]any{"cluster": name, "hubAddress": address, "join": map[string]any{"secretName": joinSecret}},
+		"agent": map[string]any{"clusterName": name, "hubAddress": address, "joinSecretName": joinSecret},
 	})
 	if err != nil {
 		return fmt.Errorf("write the agent's values: %w", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/resview/liveness"
+	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -73,20 +74,34 @@ func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
 	if m == nil {
 		return
 	}
+	status.Findings = findings(m.GetFindings())
 	if len(m.GetIstiods()) == 0 {
 		status.Istio = nil
 		return
 	}
 	istio := &v1alpha1.IstioStatus{
 		Version: m.GetIstioVersion(), ClusterID: m.GetIstioClusterId(), Network: m.GetNetwork(),
-		ConnectedProxies:  int32(m.GetConnectedProxies()),    //nolint:gosec // bounded by the messages' limits.
-		MissingProxyCount: int32(len(m.GetMissingProxies())), //nolint:gosec // bounded by the messages' limits.
+		ConnectedProxies: int32(m.GetConnectedProxies()), //nolint:gosec // bounded by the messages' limits.
+		// A member names some of them only, and tells how many there are.
+		MissingProxyCount: int32(max(m.GetMissingCount(), uint32(len(m.GetMissingProxies())))), //nolint:gosec // bounded by the messages' limits.
 		MissingProxies:    m.GetMissingProxies()[:min(len(m.GetMissingProxies()), 20)],
 	}
 	for _, i := range m.GetIstiods()[:min(len(m.GetIstiods()), 20)] {
 		istio.Istiods = append(istio.Istiods, i.GetName())
 	}
 	status.Istio = istio
+}
+
+// findings are the first of what the member's preflight found.
+func findings(found []*pb.Finding) []v1alpha1.ClusterFinding {
+	var out []v1alpha1.ClusterFinding
+	for _, f := range found[:min(len(found), v1alpha1.MaxFindings)] {
+		out = append(out, v1alpha1.ClusterFinding{
+			Check: f.GetCheck(), Severity: v1alpha1.FindingSeverity(f.GetSeverity()),
+			Subject: f.GetSubject(), Message: f.GetMessage(), Remedy: f.GetRemedy(),
+		})
+	}
+	return out
 }
 
 type setter func(kind string, value metav1.ConditionStatus, reason, message string)

@@ -8,5 +8,7 @@
 // say; that an update of an object that has changed since is refused; and that everything that was asked of an API
 // server is on record, so that a test can say that nothing was written.
 //
-// It never validates what it stores, runs no controller and no admission, and has no watch. It is for tests only.
+// Of what is applied by a client of a hub it also refuses what config/crd does not allow.
+//
+// It runs no controller, no admission and no CEL rule, and an API server of it has no watch. It is for tests only.
 package fleettest

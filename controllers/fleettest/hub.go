@@ -27,11 +27,11 @@ func Scheme(t testing.TB) *runtime.Scheme {
 	return s
 }
 
-// Hub returns a client of a hub on which objects stand, their status too. Faults may intercept calls; the zero value
-// does nothing.
+// Hub returns a client of a hub on which objects stand, their status too. What is applied must be valid by config/crd.
+// Faults may intercept calls; the zero value does nothing.
 func Hub(t testing.TB, faults interceptor.Funcs, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	return builder(t).WithObjects(objects...).WithInterceptorFuncs(faults).Build()
+	return interceptor.NewClient(validated(t, builder(t).WithObjects(objects...).Build()), faults)
 }
 
 func builder(t testing.TB) *fake.ClientBuilder {

@@ -52,7 +52,23 @@ func renderInput(in *input, spec v1alpha1.GlobalServiceSpec, policy v1alpha1.Tra
 			out.Service.TrafficDistribution = m.facts.GetTrafficDistribution()
 		}
 	}
+	evenly(out.Clusters)
 	return out
+}
+
+// evenly stands in for weights that are not planned yet: subsets are rendered, and proven, before any weight is.
+func evenly(clusters []istio.Cluster) {
+	for _, c := range clusters {
+		if c.Permille > 0 {
+			return
+		}
+	}
+	for i := range clusters {
+		clusters[i].Permille = 1000 / int32(len(clusters)) //nolint:gosec // bounded by the number of Clusters.
+	}
+	if len(clusters) > 0 {
+		clusters[0].Permille += 1000 % int32(len(clusters)) //nolint:gosec // as above.
+	}
 }
 
 // networkOf is the member's network; when it is not heard, what it said last.

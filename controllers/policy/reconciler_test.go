@@ -39,12 +39,14 @@ func TestAPolicyIsToldWhetherItIsServed(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		"served":           {func(*v1alpha1.TrafficPolicySpec) {}, metav1.ConditionTrue, "Served", nil},
-		"another pace":     {func(s *v1alpha1.TrafficPolicySpec) { s.Pace.MaxStepPercent = 10 }, metav1.ConditionTrue, "Served", nil},
-		"a static split":   {func(s *v1alpha1.TrafficPolicySpec) { s.Mode = v1alpha1.ModeStatic }, metav1.ConditionFalse, "NotSupported", []string{"spec.mode: Static"}},
-		"no subsets":       {func(s *v1alpha1.TrafficPolicySpec) { s.Steering = v1alpha1.SteeringOnDemand }, metav1.ConditionFalse, "NotSupported", []string{"spec.steering: OnDemand"}},
-		"manual failback":  {func(s *v1alpha1.TrafficPolicySpec) { s.Failback = v1alpha1.FailbackManual }, metav1.ConditionFalse, "NotSupported", []string{"spec.failback: Manual"}},
-		"all that is wish": {func(s *v1alpha1.TrafficPolicySpec) { s.Mode, s.OnFailure = v1alpha1.ModeLocality, v1alpha1.FailureInvertWeights }, metav1.ConditionFalse, "NotSupported", []string{"spec.mode: Locality", "spec.onFailure: InvertWeights", "nothing is written"}},
+		"served":          {func(*v1alpha1.TrafficPolicySpec) {}, metav1.ConditionTrue, "Served", nil},
+		"another pace":    {func(s *v1alpha1.TrafficPolicySpec) { s.Pace.MaxStepPercent = 10 }, metav1.ConditionTrue, "Served", nil},
+		"a static split":  {func(s *v1alpha1.TrafficPolicySpec) { s.Mode = v1alpha1.ModeStatic }, metav1.ConditionFalse, "NotSupported", []string{"spec.mode: Static"}},
+		"no subsets":      {func(s *v1alpha1.TrafficPolicySpec) { s.Steering = v1alpha1.SteeringOnDemand }, metav1.ConditionFalse, "NotSupported", []string{"spec.steering: OnDemand"}},
+		"manual failback": {func(s *v1alpha1.TrafficPolicySpec) { s.Failback = v1alpha1.FailbackManual }, metav1.ConditionFalse, "NotSupported", []string{"spec.failback: Manual"}},
+		"all that is wish": {func(s *v1alpha1.TrafficPolicySpec) {
+			s.Mode, s.OnFailure = v1alpha1.ModeLocality, v1alpha1.FailureInvertWeights
+		}, metav1.ConditionFalse, "NotSupported", []string{"spec.mode: Locality", "spec.onFailure: InvertWeights", "nothing is written"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

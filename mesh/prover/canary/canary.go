@@ -27,7 +27,8 @@ const (
 	firstWait = 100 * time.Millisecond
 	lastWait  = 5 * time.Second
 	// deadAfter is how long a silent connection is believed in.
-	pingEvery = 10 * time.Second
+	// istiod ends connections that ask more often than every 15 s.
+	pingEvery = 20 * time.Second
 	deadAfter = 5 * time.Second
 )
 
