@@ -180,7 +180,8 @@ func (n *Inventory) waiting() []string {
 }
 
 // Facts returns what is known of each global Service, and of the member. Both are nil until the member was known in full
-// once; while a kind that is served only lately is being listed they stay as they were. They must not be changed.
+// once. While a kind that came lately is being listed they stay as they were when they were last asked for. They must not
+// be changed.
 func (n *Inventory) Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.MemberFacts) {
 	p, _ := n.picture()
 	if p == nil {

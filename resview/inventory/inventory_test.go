@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -180,11 +181,11 @@ func TestKindsThatComeLaterAreReadAndThoseThatGoAreEmpty(t *testing.T) {
 	})
 }
 
-func (s *stage) create(where string, o runtime.Object) {
+func (s *stage) create(where string, o *unstructured.Unstructured) {
 	s.Helper()
 	part := strings.Split(where, "/")
 	gvr := schema.GroupVersionResource{Group: part[0], Version: part[1], Resource: part[2]}
-	if err := s.dynamic.Tracker().Create(gvr, o, "demo"); err != nil {
+	if err := s.dynamic.Tracker().Create(gvr, o, o.GetNamespace()); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -23,11 +23,11 @@ import (
 	"github.com/weir-io/weir/resview/pb"
 )
 
-// TestScripts plays the files of testdata: objects as YAML in, what is made of them out. Whatever a script asks is made
+// TestScripts plays the files of testdata/scripts: objects as YAML in, what is made of them out. Whatever a script asks is made
 // three times, from the objects as they are written, from what informers keep of them, and from those in another order,
 // and must come out the same.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		var m script
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
