@@ -98,7 +98,7 @@ func TestAMemberIsAdmittedHeardAndForgotten(t *testing.T) {
 
 func TestAMemberThatAsksForWhatIsNotServedIsNotAdmitted(t *testing.T) {
 	r, link, _ := reconciler(t, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: v1alpha1.ClusterSpec{
-		APIEndpoint: "https://c2", SyncMode: v1alpha1.SyncPull,
+		APIEndpoint: "https://c2", CABundle: []byte("x"), SyncMode: v1alpha1.SyncPull,
 	}})
 	if got := r.look(t); readyReason(got) != v1alpha1.ReasonNotSupported || link.Server.Snapshot("c2") != nil {
 		t.Errorf("got %+v", got.Status)

@@ -92,13 +92,16 @@ func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
 	status.Istio = istio
 }
 
+// maxFindings is how many findings a status holds.
+const maxFindings = 50
+
 // findings are the first of what the member's preflight found.
 func findings(found []*pb.Finding) []v1alpha1.ClusterFinding {
 	var out []v1alpha1.ClusterFinding
-	for _, f := range found[:min(len(found), v1alpha1.MaxFindings)] {
+	for _, f := range found[:min(len(found), maxFindings)] {
 		out = append(out, v1alpha1.ClusterFinding{
-			Check: f.GetCheck(), Severity: v1alpha1.FindingSeverity(f.GetSeverity()),
-			Subject: f.GetSubject(), Message: f.GetMessage(), Remedy: f.GetRemedy(),
+			Check: hub.Clip(f.GetCheck(), 63), Severity: v1alpha1.FindingSeverity(f.GetSeverity()),
+			Subject: hub.Clip(f.GetSubject(), 512), Message: f.GetMessage(), Remedy: f.GetRemedy(),
 		})
 	}
 	return out
