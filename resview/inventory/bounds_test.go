@@ -162,6 +162,24 @@ func TestARuleThatIsTooLargeIsStillKnownToCoverItsHost(t *testing.T) {
 	}
 }
 
+func TestARuleOfOursThatIsTooLargeIsStillKnownAsOurs(t *testing.T) {
+	u := virtualService("weir-echo", map[string]any{"hosts": []any{"echo"}}, maxRuleBytes)
+	u.SetLabels(map[string]string{istio.LabelManagedBy: istio.ManagedBy, istio.LabelService: "echo"})
+	meta := u.Object["metadata"].(map[string]any)
+	meta["managedFields"] = []any{
+		map[string]any{"manager": istio.FieldManager, "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:http": map[string]any{}}}},
+		map[string]any{"manager": "labeller", "operation": "Update", "fieldsV1": map[string]any{"f:metadata": map[string]any{}}},
+	}
+	wire, whole := wireRule(kept(t, u))
+	var o map[string]any
+	if err := json.Unmarshal(wire.GetObject(), &o); err != nil {
+		t.Fatal(err)
+	}
+	if rule, err := istio.ParseRule(o); err != nil || whole || !rule.Ours() || len(rule.Owners()) != 0 {
+		t.Errorf("whole %v, ours %v, owners %v, error %v", whole, rule.Ours(), rule.Owners(), err)
+	}
+}
+
 func TestARuleWhoseOutlineIsTooLargeIsNamedAlone(t *testing.T) {
 	u := virtualService("huge", map[string]any{"hosts": []any{strings.Repeat("h", maxRuleBytes)}}, 10)
 	rule, whole := wireRule(u)

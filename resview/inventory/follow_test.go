@@ -53,7 +53,7 @@ func TestAKindThatIsNoLongerServedIsWatchedNoLonger(t *testing.T) {
 		s.serve("multicluster.x-k8s.io/v1alpha1", "serviceexports")
 		s.settled(refreshInterval + time.Second)
 		s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
-		s.settled(refreshInterval + time.Second)
+		s.settled(2*refreshInterval + time.Second)
 		s.create("multicluster.x-k8s.io/v1alpha1/serviceexports",
 			object(s, "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceExport, metadata: {namespace: demo, name: echo}}"))
 		if s.settled(time.Second) {
@@ -117,6 +117,27 @@ func TestNewSettingsAreReadAndRulesReadAnewByThem(t *testing.T) {
 		services, member = s.tested.Facts()
 		if member.GetMeshRootNamespace() != "new-root" || len(services[echo].GetRules()) != 1 {
 			s.Errorf("root namespace %q, rules %v", member.GetMeshRootNamespace(), services[echo].GetRules())
+		}
+	})
+}
+
+func TestAKindThatIsMissedOnceIsNotTakenForGone(t *testing.T) {
+	play(t, []runtime.Object{globalService("demo", "echo")}, func(s *stage) {
+		s.create("multicluster.x-k8s.io/v1alpha1/serviceexports",
+			object(s, "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceExport, metadata: {namespace: demo, name: echo}}"))
+		s.serve("multicluster.x-k8s.io/v1alpha1", "serviceexports")
+		s.settled(refreshInterval + time.Second)
+		known := s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources
+		for range 5 {
+			s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
+			if s.settled(refreshInterval) {
+				s.Error("a kind that was missed once was told as gone")
+			}
+			s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = known
+			s.settled(refreshInterval)
+		}
+		if services, _ := s.tested.Facts(); !services[echo].GetExported() {
+			s.Error("an export was dropped though its kind was only missed now and then")
 		}
 	})
 }

@@ -206,10 +206,10 @@ func (n *Inventory) Snapshot(context.Context) (prover.Snapshot, error) {
 	n.mu.Lock()
 	silence := time.Since(n.answered)
 	n.mu.Unlock()
-	if silence > maxSilence && len(waiting) == 0 {
+	if p != nil && silence > maxSilence {
 		return prover.Snapshot{}, fmt.Errorf("the member's API server has not answered for %s, so what changed there is not known", maxSilence)
 	}
-	if len(waiting) > 0 {
+	if p == nil || len(waiting) > 0 {
 		return prover.Snapshot{}, fmt.Errorf("member not known in full yet; not listed: %s", strings.Join(waiting, ", "))
 	}
 	return p.snapshot, nil

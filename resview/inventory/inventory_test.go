@@ -171,7 +171,7 @@ func TestKindsThatComeLaterAreReadAndThoseThatGoAreEmpty(t *testing.T) {
 		}
 
 		s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
-		if !s.settled(refreshInterval + time.Second) {
+		if !s.settled(2*refreshInterval + time.Second) {
 			s.Error("kinds that went were not told")
 		}
 		services, _ = s.tested.Facts()

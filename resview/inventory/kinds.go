@@ -67,6 +67,7 @@ type watched struct {
 	version schema.GroupVersionResource
 	into    func(*objects) *[]*unstructured.Unstructured
 	stop    context.CancelFunc
+	missed  bool // it was not served when last looked
 }
 
 // refresh looks which kinds are served and starts and stops informers accordingly. They run until ctx ends. After an error
@@ -99,12 +100,14 @@ func (c *custom) refresh(ctx context.Context) error {
 	return nil
 }
 
-// replace makes the informer of one kind the one that is wanted.
+// replace makes the informer of one kind the one that is wanted. A kind that is served no longer is given up only when
+// it is missed for the second time: an API server that has just started may not know its kinds yet.
 func (c *custom) replace(ctx context.Context, k kind, version schema.GroupVersionResource, want bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have := c.live[k.resource]; have != nil {
-		if want && have.version == version {
+		if want && have.version == version || !want && !have.missed {
+			have.missed = !want
 			return nil
 		}
 		c.log.InfoContext(ctx, "a kind is no longer served", "resource", have.version.String())
@@ -143,22 +146,20 @@ func (c *custom) waiting() []string {
 	return out
 }
 
-// list adds all objects to o.
-func (c *custom) list(o *objects) {
+// list adds all objects to o, and the version in which exports are read. It returns false if a kind has not been listed
+// yet, so that o is not whole.
+func (c *custom) list(o *objects) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.live {
+		if !w.informer.HasSynced() {
+			return false
+		}
 		to := w.into(o)
 		*to = append(*to, listOf[*unstructured.Unstructured](w.source)...)
 	}
-}
-
-// exportVersion is the version in which exports are read; empty for none.
-func (c *custom) exportVersion() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if w := c.live[exportResource]; w != nil {
-		return w.version.Version
+		o.settings.exportVersion = w.version.Version
 	}
-	return ""
+	return true
 }

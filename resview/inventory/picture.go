@@ -38,7 +38,11 @@ func (n *Inventory) picture() (p *picture, waiting []string) {
 		return n.last, nil
 	}
 	begun := time.Now()
-	x := newIndex(n.gather())
+	o, whole := n.gather()
+	if !whole { // A kind came between the two looks.
+		return n.last, n.waiting()
+	}
+	x := newIndex(o)
 	if n.book == nil || n.bookOf != rules || !n.book.fits(x) {
 		n.book, n.bookOf = newRuleBook(x), rules
 	}
@@ -67,7 +71,11 @@ func newPicture(x *index, book *ruleBook, revision uint64) *picture {
 	return p
 }
 
-func (n *Inventory) gather() objects {
+// gather lists all that is known. It returns false if that is not the whole member.
+func (n *Inventory) gather() (objects, bool) {
+	n.mu.Lock()
+	now := n.settings
+	n.mu.Unlock()
 	o := objects{
 		services:       listOf[*corev1.Service](n.services),
 		pods:           listOf[*corev1.Pod](n.pods),
@@ -78,12 +86,9 @@ func (n *Inventory) gather() objects {
 		daemonSets:     listOf[*appsv1.DaemonSet](n.daemonSets),
 		istioNamespace: n.config.IstioNamespace,
 		rootNamespace:  n.config.RootNamespace,
+		settings:       now,
 	}
-	n.custom.list(&o)
+	whole := n.custom.list(&o)
 	slices.SortFunc(o.rules, byName)
-	n.mu.Lock()
-	o.settings = n.settings
-	n.mu.Unlock()
-	o.settings.exportVersion = n.custom.exportVersion()
-	return o
+	return o, whole
 }

@@ -4,6 +4,7 @@
 package inventory
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -110,12 +111,22 @@ func outline(u *unstructured.Unstructured, fields ...string) map[string]any {
 			spec[f] = v
 		}
 	}
-	return map[string]any{
-		"apiVersion": u.GetAPIVersion(),
-		"kind":       u.GetKind(),
-		"metadata":   map[string]any{"name": u.GetName(), "namespace": u.GetNamespace(), "resourceVersion": u.GetResourceVersion()},
-		"spec":       spec,
+	meta := map[string]any{"name": u.GetName(), "namespace": u.GetNamespace(), "resourceVersion": u.GetResourceVersion()}
+	if len(fields) > 0 {
+		meta["labels"], meta["managedFields"] = u.Object["metadata"].(map[string]any)["labels"], specManagers(u)
 	}
+	return map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": meta, "spec": spec}
+}
+
+// specManagers says who owns something in the spec, though not what: enough to tell weir's rules from those of others.
+func specManagers(u *unstructured.Unstructured) []any {
+	out := []any{}
+	for _, m := range u.GetManagedFields() {
+		if m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:spec"`)) {
+			out = append(out, map[string]any{"manager": m.Manager, "fieldsV1": map[string]any{"f:spec": map[string]any{}}})
+		}
+	}
+	return out
 }
 
 func delegatesOf(u *unstructured.Unstructured, of ruleKey) []ruleKey {
