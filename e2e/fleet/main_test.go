@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/weir-io/weir/e2e/rig"
 	"github.com/weir-io/weir/e2e/rig/netns"
-	"github.com/weir-io/weir/e2e/rig/process"
 )
 
 var topology = flag.String("topology", string(rig.Flat), `the fleet to test: "flat" or "gateways"`)
@@ -37,48 +35,12 @@ func TestMain(m *testing.M) {
 	fleet = f
 	code := m.Run()
 	if started {
-		if err := errors.Join(f.Down(ctx), remains(f.RunDir)); err != nil {
+		if err := f.Down(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
 	os.Exit(code)
-}
-
-// remains is nil when a fleet that has ended left nothing on the machine.
-func remains(runDir string) error {
-	var left []string
-	spaces, err := netns.List("weir-")
-	if err != nil {
-		return err
-	}
-	for _, s := range spaces {
-		left = append(left, "namespace "+s.Name)
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return err
-	}
-	if strings.Contains(string(mounts), runDir) {
-		left = append(left, "mounts below "+runDir)
-	}
-	all, err := process.Snapshot()
-	if err != nil {
-		return err
-	}
-	for _, i := range all {
-		args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", i.PID))
-		if err == nil && strings.Contains(string(args), runDir) && i.PID != os.Getpid() {
-			left = append(left, fmt.Sprintf("process %d (%s)", i.PID, i.Name))
-		}
-	}
-	if _, err := os.Stat(runDir); err == nil {
-		left = append(left, "folder "+runDir)
-	}
-	if len(left) > 0 {
-		return fmt.Errorf("left behind: %s", strings.Join(left, ", "))
-	}
-	return nil
 }
 
 func cluster(t *testing.T, name string) *rig.Cluster {

@@ -16,8 +16,11 @@ import (
 	"github.com/weir-io/weir/e2e/rig/netns"
 )
 
-// sidecar is the name that Istio gives its proxy's container.
-const sidecar = "istio-proxy"
+// The names that Istio gives the containers of its proxy and of istiod.
+const (
+	sidecar = "istio-proxy"
+	istiod  = "discovery"
+)
 
 // Container is a container that runs on a cluster's node, as the container runtime's own files tell it. No API server is
 // asked, so it is known as well when there is none.

@@ -172,6 +172,17 @@ func (c *Cluster) ReleaseAgent(namespace, pod string) error {
 	return c.signalContainer(namespace, pod, sidecar, syscall.SIGCONT)
 }
 
+// HoldIstiod stops one replica of istiod with SIGSTOP: its connections stay open, and it pushes nothing and answers nothing.
+// [Cluster.ReleaseIstiod] lets it go on.
+func (c *Cluster) HoldIstiod(pod string) error {
+	return c.signalContainer(istioNamespace, pod, istiod, syscall.SIGSTOP)
+}
+
+// ReleaseIstiod lets a held istiod go on.
+func (c *Cluster) ReleaseIstiod(pod string) error {
+	return c.signalContainer(istioNamespace, pod, istiod, syscall.SIGCONT)
+}
+
 // signalContainer signals the first process of a container.
 func (c *Cluster) signalContainer(namespace, pod, name string, sig syscall.Signal) error {
 	one, err := c.container(namespace, pod, name)

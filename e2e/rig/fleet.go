@@ -170,6 +170,9 @@ func (f *Fleet) write(store string) error {
 
 // boot starts all clusters at once and waits until their nodes are Ready.
 func (f *Fleet) boot(ctx context.Context) error {
+	if err := favourPods("/sys/fs/cgroup"); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range f.clusters {
 		g.Go(func() error { return c.boot(ctx) })
@@ -280,12 +283,15 @@ func (f *Fleet) allOn() bool {
 	return true
 }
 
-// Down ends the fleet and removes its run directory.
+// Down ends the fleet and removes its run directory. It fails when anything of the fleet is left on the machine.
 func (f *Fleet) Down(ctx context.Context) error {
 	if err := Reap(ctx, f.RunDir); err != nil {
 		return err
 	}
-	return os.RemoveAll(f.RunDir)
+	if err := os.RemoveAll(f.RunDir); err != nil {
+		return fmt.Errorf("remove the run directory: %w", err)
+	}
+	return remains(f.RunDir, f.bin)
 }
 
 // Clusters returns the hub and the members, in that order.

@@ -13,6 +13,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/weir-io/weir/e2e/load"
 )
 
 const (
@@ -30,9 +32,10 @@ var inboundStatistics = []any{
 	`listener\..*downstream_cx_active`,
 }
 
-// small is what each proxy asks of the node. The default would fill a small machine with promises that nothing needs.
+// small is what each part of the mesh asks of the node. The defaults would fill a small machine with promises that nothing
+// needs; much less than this, and a proxy starves beside a program that asks for more.
 func small(memory string) values {
-	return values{"requests": values{"cpu": "10m", "memory": memory}}
+	return values{"requests": values{"cpu": "100m", "memory": memory}}
 }
 
 // istiodValues are a user's values for one cluster of a multi-primary mesh.
@@ -48,9 +51,11 @@ func (c *Cluster) istiodValues() values {
 			// Both add filters that only Istio's own build of Envoy has.
 			"env": values{"PILOT_ENABLE_ALPN_FILTER": "false", "PILOT_ENABLE_METADATA_EXCHANGE": "false"},
 		},
-		"meshConfig": values{"defaultConfig": values{
-			"concurrency": 1, "proxyStatsMatcher": values{"inclusionRegexps": inboundStatistics},
-		}},
+		"meshConfig": values{
+			"defaultConfig": values{"concurrency": 1, "proxyStatsMatcher": values{"inclusionRegexps": inboundStatistics}},
+			// What a client's proxy did with a request is evidence, in the form that the load's account reads.
+			"accessLogFile": "/dev/stdout", "accessLogEncoding": "JSON", "accessLogFormat": load.AccessLogFormat,
+		},
 		"telemetry": values{"enabled": false},
 	}
 }
