@@ -36,6 +36,7 @@ func decide(in *input) outcome {
 	out := outcome{spec: in.service.Spec, base: ownStatus(in.service)}
 	out.policy, out.problem = in.policy()
 	out.ports = portsOf(in)
+	in.hear(targetOf(in, out.spec, out.ports, true))
 	rendered := map[string]istio.Rules{}
 	for _, m := range in.rulesGoTo() {
 		render := renderInput(in, out.spec, out.policy, out.ports, m)

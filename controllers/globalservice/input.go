@@ -41,17 +41,18 @@ type input struct {
 
 // memberView is one member as far as this service goes.
 type memberView struct {
-	name    string
-	cluster *v1alpha1.Cluster
-	facts   *pb.ServiceFacts // nil: not annotated there, or not known
-	since   time.Time        // when facts were received
-	member  *pb.MemberFacts  // nil: not known
-	proof   *pb.ProofFacts   // nil: none in this session
-	proofAt time.Time
-	seen    bool // connected and heard lately
-	whole   bool // its list of services is complete: absence means gone
-	away    bool // taken out of service, safe to power off, and not connected: nothing of it counts
-	mesh    bool // it runs an istiod, so rules go there
+	name     string
+	cluster  *v1alpha1.Cluster
+	facts    *pb.ServiceFacts // nil: not annotated there, or not known
+	since    time.Time        // when facts were received
+	member   *pb.MemberFacts  // nil: not known
+	proof    *pb.ProofFacts   // nil: none in this session to what is asked now
+	proofAt  time.Time
+	snapshot *stream.Snapshot // nil: never heard in this life of the hub
+	seen     bool             // connected and heard lately
+	whole    bool             // its list of services is complete: absence means gone
+	away     bool             // taken out of service, safe to power off, and not connected: nothing of it counts
+	mesh     bool             // it runs an istiod, so rules go there
 }
 
 // viewOf puts together what is known of a member.
@@ -67,14 +68,25 @@ func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot
 	if fact, ok := snap.Services[key]; ok {
 		v.facts, v.since = fact.Value, fact.ReceivedAt
 	}
-	if fact, ok := snap.Proofs[key]; ok {
-		v.proof, v.proofAt = fact.Value, fact.ReceivedAt
-	}
+	v.snapshot = snap
 	v.member = snap.Member.Value
 	if v.member != nil {
 		v.mesh = len(v.member.GetIstiods()) > 0
 	}
 	return v
+}
+
+// hear takes over each member's answer to what is asked of the provers now; an answer to anything older is none.
+func (in *input) hear(target *pb.Target) {
+	for i := range in.members {
+		m := &in.members[i]
+		if m.snapshot == nil {
+			continue
+		}
+		if fact, ok := m.snapshot.Answer(target); ok {
+			m.proof, m.proofAt = fact.Value, fact.ReceivedAt
+		}
+	}
 }
 
 // away says whether a cluster was drained to the end: switching it off is then what it was drained for.

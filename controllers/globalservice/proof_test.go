@@ -152,12 +152,12 @@ func TestAMemberThatIsNotHeardKeepsItsNumbersAndIsBlind(t *testing.T) {
 	c := v1alpha1.GlobalServiceClusterStatus{Name: "c2", Ready: 3, Replicas: 3}
 	m := memberOf("c2", nil)
 	m.seen = false
-	observe(&c, m)
+	observe(&c, m, now)
 	if c.Ready != 3 || c.Sight != v1alpha1.SightBlind {
 		t.Errorf("got %+v", c)
 	}
 	m.seen = true
-	observe(&c, m)
+	observe(&c, m, now)
 	if c.Ready != 0 || c.Sight != v1alpha1.SightSeen {
 		t.Errorf("a member that is heard and has no such Service: %+v", c)
 	}
@@ -178,7 +178,7 @@ func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			state, inFlight, _ := loadOf(&pb.ServiceFacts{Pods: c.pods})
+			state, inFlight, _ := loadOf(&pb.ServiceFacts{Pods: c.pods}, time.Second)
 			if state != c.want {
 				t.Errorf("got %s", state)
 			}

@@ -5,6 +5,7 @@ package globalservice
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
@@ -29,7 +30,7 @@ func clustersOf(in *input, spec v1alpha1.GlobalServiceSpec, weights v1alpha1.Pro
 		if !known {
 			c = v1alpha1.GlobalServiceClusterStatus{Name: m.name}
 		}
-		observe(&c, m)
+		observe(&c, m, in.now)
 		c.Weight = weightOf(c.Weight, plans[m.name].Weight, spec.Phase, weights, written)
 		out = append(out, c)
 	}
@@ -54,7 +55,7 @@ func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase
 
 // observe takes over what a member reports. A member that is not heard keeps its numbers and is marked Blind; one that
 // no longer has the Service has none.
-func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView) {
+func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time) {
 	c.Sight = v1alpha1.SightBlind
 	if !m.seen {
 		return
@@ -83,16 +84,20 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView) {
 	if len(m.facts.GetWorkloads()) == 0 {
 		c.Replicas = c.Ready
 	}
-	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts)
+	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since))
 }
 
-// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all.
-func loadOf(facts *pb.ServiceFacts) (v1alpha1.QuietState, *int64, *int64) {
+// loadTime is how old statistics may be for anything to rest on them.
+const loadTime = 15 * time.Second
+
+// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. since is
+// how long ago the facts were received.
+func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *int64, *int64) {
 	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
 	var inFlight, rate int64
 	measured := true
 	for _, p := range pods {
-		measured = measured && p.GetLoad().GetMeasured()
+		measured = measured && p.GetLoad().GetMeasured() && since+time.Duration(p.GetLoad().GetAgeMs())*time.Millisecond < loadTime
 		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
 		rate += int64(p.GetLoad().GetRate() * 1000)
 	}

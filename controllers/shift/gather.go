@@ -20,17 +20,16 @@ const leaseTime = 10 * time.Second
 func stateOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) shift.State {
 	wants := wantsOf(drains)
 	policy := policyOf(gs)
-	late := proxyTimeoutPassed(gs, drains, now)
-	ruled := gs.Spec.Phase == v1alpha1.RulesDestinationRules || gs.Spec.Phase == v1alpha1.RulesWeights
+	wait := waitedFor(gs, drains, now)
 	s := shift.State{
 		Service:    gs.Namespace + "/" + gs.Name,
 		Replicas:   shift.Plain,
 		Steering:   shift.Always,
 		Headroom:   shift.Warn,
 		Record:     shift.Closed,
-		Rules:      proofOf(gs.Status.Rules, gs.Spec.Generation, ruled, late, now),
-		Weights:    proofOf(gs.Status.Weights, gs.Spec.Generation, gs.Spec.Phase == v1alpha1.RulesWeights, late, now),
-		Fence:      proofOf(gs.Status.Fence, gs.Spec.FenceGeneration, gs.Spec.FenceGeneration > 0, late, now),
+		Rules:      rulesProof(gs, wait, now),
+		Weights:    proofOf(gs.Status.Weights, gs.Spec.Generation, gs.Spec.Phase == v1alpha1.RulesWeights, wait, now),
+		Fence:      proofOf(gs.Status.Fence, gs.Spec.FenceGeneration, gs.Spec.FenceGeneration > 0, wait, now),
 		Unweighted: gs.Status.Weights.Unweighted,
 		Limits:     shift.Limits{MaxStep: shift.Permille(policy.Pace.MaxStepPercent) * 10},
 	}
@@ -51,6 +50,14 @@ func stateOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now tim
 		}
 	}
 	return s
+}
+
+// rulesProof is the proof of the subsets. They were proven before the first weight was written, and stay.
+func rulesProof(gs *v1alpha1.GlobalService, wait waited, now time.Time) shift.Proof {
+	if gs.Spec.Phase == v1alpha1.RulesWeights {
+		return shift.Proof{Level: shift.Proven, Lease: shift.Fresh}
+	}
+	return proofOf(gs.Status.Rules, gs.Spec.Generation, gs.Spec.Phase == v1alpha1.RulesDestinationRules, wait, now)
 }
 
 // want is what one ClusterDrain asks of one cluster.

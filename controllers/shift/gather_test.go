@@ -105,7 +105,7 @@ func TestProofOfAnOlderGenerationProvesNothing(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := proofOf(c.proof, c.generation, c.written, c.late, now)
+			got := proofOf(c.proof, c.generation, c.written, waited{late: c.late, settled: true}, now)
 			if got.Level != c.level || got.Lease != c.lease {
 				t.Errorf("got %s, %s; want %s, %s", got.Level, got.Lease, c.level, c.lease)
 			}

@@ -15,9 +15,19 @@ import (
 // defaultQuietTimeout stands in for a drain without a limit of its own.
 const defaultQuietTimeout = 5 * time.Minute
 
-// proofOf reads a lease. A proof of an older generation says nothing about the one that was written last. late says
-// that the user's patience with proxies is over: where nothing but proxies is missing, the wait then stands in for them.
-func proofOf(p v1alpha1.ProofStatus, generation int64, written, late bool, now time.Time) shift.Proof {
+// waited is how long the write under way has been waited for.
+type waited struct {
+	late    bool // longer than the user's patience with proxies
+	settled bool // long enough for every istiod to have pushed it
+}
+
+// settleTime is how long a write may take to be pushed: istiod's debounce, 100 ms as a rule, and room for a busy machine.
+// Until it has passed, a prover that has seen no push to compare with may still see one.
+const settleTime = 6 * time.Second
+
+// proofOf reads a lease. A proof of an older generation says nothing about the one that was written last. Where the
+// user's patience is over and nothing but proxies is missing, the wait stands in for them.
+func proofOf(p v1alpha1.ProofStatus, generation int64, written bool, wait waited, now time.Time) shift.Proof {
 	if !written {
 		return shift.Proof{Level: shift.Unwritten, Lease: shift.Stale}
 	}
@@ -31,9 +41,9 @@ func proofOf(p v1alpha1.ProofStatus, generation int64, written, late bool, now t
 		case v1alpha1.ProofNone:
 		}
 	}
-	out.Overdue = late && out.Level == shift.Waiting && p.Generation == generation && onlyProxies(p.Missing)
+	out.Overdue = wait.late && out.Level == shift.Waiting && p.Generation == generation && onlyProxies(p.Missing)
 	switch {
-	case p.Generation == generation && p.Lease == v1alpha1.LeaseLapsed:
+	case p.Generation == generation && p.Lease == v1alpha1.LeaseLapsed && wait.settled:
 		out.Lease = shift.Lapsed
 	case p.SeenAt != nil && now.Sub(p.SeenAt.Time) < leaseTime:
 		out.Lease = shift.Fresh
@@ -113,17 +123,17 @@ func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, now ti
 	return false
 }
 
-// proxyTimeoutPassed says whether the write under way has waited longer for its proof than some drain allows.
-func proxyTimeoutPassed(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) bool {
-	var limit time.Duration
+// waitedFor says how long the last step has been waited for.
+func waitedFor(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) waited {
+	if len(gs.Status.Steps) == 0 {
+		return waited{settled: true}
+	}
+	since := now.Sub(gs.Status.Steps[len(gs.Status.Steps)-1].StartedAt.Time)
+	out := waited{settled: since > settleTime}
 	for _, d := range drains {
-		if t := d.Spec.ProxyTimeout; t != nil && t.Duration > 0 && (limit == 0 || t.Duration < limit) {
-			limit = t.Duration
+		if t := d.Spec.ProxyTimeout; t != nil && t.Duration > 0 && since > t.Duration {
+			out.late = true
 		}
 	}
-	if limit == 0 || len(gs.Status.Steps) == 0 {
-		return false
-	}
-	last := gs.Status.Steps[len(gs.Status.Steps)-1]
-	return now.Sub(last.StartedAt.Time) > limit
+	return out
 }

@@ -34,9 +34,12 @@ func ownStatus(gs *v1alpha1.GlobalService) ownedStatus {
 
 // recordsOf returns what is new: the step, and a Done for each cluster whose goal this state meets for the first time.
 func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, step shift.Step, plan v1alpha1.GlobalServiceSpec) []v1alpha1.StepRecord {
-	goals := map[string]v1alpha1.GoalKind{}
-	for _, d := range drains {
-		goals[d.Spec.ClusterName] = d.Status.Goal
+	wants := wantsOf(drains)
+	goalOf := func(cluster string) v1alpha1.GoalKind {
+		if d := wants[cluster].drain; d != nil {
+			return d.Status.Goal
+		}
+		return ""
 	}
 	var out []v1alpha1.StepRecord
 	add := func(kind shift.Kind, goal v1alpha1.GoalKind, cluster string) {

@@ -55,7 +55,7 @@ func (b Blocked) waits(what string) string {
 	if b.Subject == "" {
 		return "waiting for proxies " + what
 	}
-	return fmt.Sprintf("waiting for proxy %s of %s %s", b.Subject, b.Cluster, what)
+	return fmt.Sprintf("waiting for %s of %s %s", b.Subject, b.Cluster, what)
 }
 
 func (b Blocked) headroom() string {
