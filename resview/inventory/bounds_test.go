@@ -26,14 +26,14 @@ func (nowhere) Load(context.Context) (stream.Identity, error) { return stream.Id
 func (nowhere) Save(context.Context, stream.Identity) error   { return nil }
 
 // hub returns a client that checks what it is given as a hub would.
-func hub(t testing.TB) *stream.Client {
-	t.Helper()
+func hub(tb testing.TB) *stream.Client {
+	tb.Helper()
 	c, err := stream.NewClient(stream.ClientConfig{
 		Hub: "127.0.0.1:1", Cluster: "c1", Vault: nowhere{},
 		HubCA: func() ([]byte, error) { return nil, nil }, Hello: func(context.Context) *pb.Hello { return &pb.Hello{} },
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

@@ -64,23 +64,6 @@ func appPod(namespace, app, name string, change ...func(*corev1.Pod)) *corev1.Po
 
 func withoutSidecar(p *corev1.Pod) { p.Spec.InitContainers, p.Status.InitContainerStatuses = nil, nil }
 
-func terminating(p *corev1.Pod) { p.DeletionTimestamp = new(born) }
-
-func notReady(p *corev1.Pod) {
-	p.Status.Conditions = nil
-	for i := range p.Status.InitContainerStatuses {
-		p.Status.InitContainerStatuses[i].Ready = false
-	}
-}
-
-func ended(p *corev1.Pod) {
-	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
-		for i := range all {
-			all[i].State.Terminated = &corev1.ContainerStateTerminated{}
-		}
-	}
-}
-
 func labelled(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Labels[key] = value }
 }
@@ -147,21 +130,21 @@ func deployment(namespace, app string, replicas int32, change ...func(*appsv1.De
 }
 
 // object reads an object from YAML.
-func object(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
+func object(tb testing.TB, text string) *unstructured.Unstructured {
+	tb.Helper()
 	out := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &out.Object); err != nil {
-		t.Fatalf("read object: %v", err)
+		tb.Fatalf("read object: %v", err)
 	}
 	return out
 }
 
 // kept returns an object as the informers would hold it.
-func kept[T any](t testing.TB, o T) T {
-	t.Helper()
+func kept[T any](tb testing.TB, o T) T {
+	tb.Helper()
 	out, err := trim(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.(T)
 }

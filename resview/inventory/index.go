@@ -115,24 +115,28 @@ func (x *index) indexServices() {
 		}
 	}
 	for _, s := range x.services {
-		if !isGlobal(s) || len(s.Spec.Selector) == 0 {
-			continue
+		if isGlobal(s) {
+			x.behind[nameOf(s)] = chosen(s, with)
 		}
-		var fewest []*corev1.Pod
-		first := true
-		for k, v := range s.Spec.Selector {
-			if some := with[pair{s.Namespace, k, v}]; first || len(some) < len(fewest) {
-				fewest, first = some, false
-			}
-		}
-		var chosen []*corev1.Pod
-		for _, p := range fewest {
-			if selects(s.Spec.Selector, p.Labels) {
-				chosen = append(chosen, p)
-			}
-		}
-		x.behind[nameOf(s)] = chosen
 	}
+}
+
+// chosen returns the pods that a Service's selector chooses, given those with each of its labels.
+func chosen(s *corev1.Service, with map[pair][]*corev1.Pod) []*corev1.Pod {
+	var fewest []*corev1.Pod
+	first := true
+	for k, v := range s.Spec.Selector {
+		if some := with[pair{s.Namespace, k, v}]; first || len(some) < len(fewest) {
+			fewest, first = some, false
+		}
+	}
+	var out []*corev1.Pod
+	for _, p := range fewest {
+		if selects(s.Spec.Selector, p.Labels) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func nameOf(o metav1.Object) types.NamespacedName {

@@ -112,20 +112,18 @@ func newInventory(config Config, c clients) (*Inventory, error) {
 func (n *Inventory) watch(f informers.SharedInformerFactory) error {
 	core, apps := f.Core().V1(), f.Apps().V1()
 	var failed error
-	open := func(name string, of interface {
-		Informer() cache.SharedIndexInformer
-	}) *source {
-		s, err := newSource(name, of.Informer(), n.config.Log, n.seen)
+	open := func(name string, informer cache.SharedIndexInformer) *source {
+		s, err := newSource(name, informer, n.config.Log, n.seen)
 		failed = errors.Join(failed, err)
 		return s
 	}
-	n.services = open("services", core.Services())
-	n.pods = open("pods", core.Pods())
-	n.namespaces = open("namespaces", core.Namespaces())
-	n.replicaSets = open("replicasets.apps", apps.ReplicaSets())
-	n.deployments = open("deployments.apps", apps.Deployments())
-	n.statefulSets = open("statefulsets.apps", apps.StatefulSets())
-	n.daemonSets = open("daemonsets.apps", apps.DaemonSets())
+	n.services = open("services", core.Services().Informer())
+	n.pods = open("pods", core.Pods().Informer())
+	n.namespaces = open("namespaces", core.Namespaces().Informer())
+	n.replicaSets = open("replicasets.apps", apps.ReplicaSets().Informer())
+	n.deployments = open("deployments.apps", apps.Deployments().Informer())
+	n.statefulSets = open("statefulsets.apps", apps.StatefulSets().Informer())
+	n.daemonSets = open("daemonsets.apps", apps.DaemonSets().Informer())
 	return failed
 }
 

@@ -30,18 +30,17 @@ const exportResource = "serviceexports"
 // all of these versions.
 var optional = func() []kind {
 	rules := func(o *objects) *[]*unstructured.Unstructured { return &o.rules }
+	exports := func(o *objects) *[]*unstructured.Unstructured { return &o.exports }
+	gateways := func(o *objects) *[]*unstructured.Unstructured { return &o.gateways }
 	istio, gateway := []string{"v1", "v1beta1", "v1alpha3"}, []string{"v1", "v1beta1"}
 	return []kind{
 		{"networking.istio.io", "virtualservices", istio, rules},
 		{"networking.istio.io", "destinationrules", istio, rules},
 		{"networking.istio.io", "sidecars", istio, rules},
-		{"networking.istio.io", "gateways", istio, func(o *objects) *[]*unstructured.Unstructured { return &o.gateways }},
+		{"networking.istio.io", "gateways", istio, gateways},
 		{"gateway.networking.k8s.io", "httproutes", gateway, rules},
 		{"gateway.networking.k8s.io", "grpcroutes", gateway[:1], rules},
-		{
-			"multicluster.x-k8s.io", exportResource, []string{"v1alpha1", "v1beta1"},
-			func(o *objects) *[]*unstructured.Unstructured { return &o.exports },
-		},
+		{"multicluster.x-k8s.io", exportResource, []string{"v1alpha1", "v1beta1"}, exports},
 	}
 }()
 

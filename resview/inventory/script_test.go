@@ -27,25 +27,27 @@ import (
 // three times, from the objects as they are written, from what informers keep of them, and from those in another order,
 // and must come out the same.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
-		var m script
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			switch d.Cmd {
-			case "member":
-				m = script{settings: settings{versions: map[string]string{}, mesh: meshSettings{counts: true}}, objects: readObjects(t, d.Input)}
-				return ""
-			case "also":
-				m.objects = append(m.objects, readObjects(t, d.Input)...)
-				return ""
-			case "mesh":
-				m.settings.readMesh(d.Input)
-				return ""
-			case "settings":
-				m.set(t, d)
-				return ""
-			}
+	datadriven.Walk(t, "testdata/scripts", playFile)
+}
+
+func playFile(t *testing.T, path string) {
+	t.Helper()
+	var m script
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		switch d.Cmd {
+		case "member":
+			m = script{settings: settings{versions: map[string]string{}, mesh: meshSettings{counts: true}}, objects: readObjects(t, d.Input)}
+		case "also":
+			m.objects = append(m.objects, readObjects(t, d.Input)...)
+		case "mesh":
+			m.settings.readMesh(d.Input)
+		case "settings":
+			m.set(t, d)
+		default:
 			return m.tell(t, d)
-		})
+		}
+		return ""
 	})
 }
 
