@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/shift"
 )
 
@@ -91,7 +92,8 @@ func blockersOf(blocked []shift.Blocked) []v1alpha1.Blocker {
 			break
 		}
 		out = append(out, v1alpha1.Blocker{
-			Code: b.Code.String(), Cluster: b.Cluster, Subject: b.Subject, Wakes: b.Wakes.String(), Message: b.Sentence(),
+			Code: b.Code.String(), Cluster: b.Cluster, Subject: hub.Clip(b.Subject, v1alpha1.MaxMessage),
+			Wakes: b.Wakes.String(), Message: hub.Clip(b.Sentence(), v1alpha1.MaxMessage),
 		})
 	}
 	return out

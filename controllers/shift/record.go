@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/controllers/tracing"
 	"github.com/weir-io/weir/mesh/shift"
 )
@@ -35,31 +36,28 @@ func ownStatus(gs *v1alpha1.GlobalService) ownedStatus {
 // recordsOf returns what is new: the step, and a Done for each cluster whose goal this state meets for the first time.
 func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, step shift.Step, plan v1alpha1.GlobalServiceSpec) []v1alpha1.StepRecord {
 	wants := wantsOf(drains)
-	goalOf := func(cluster string) v1alpha1.GoalKind {
-		if d := wants[cluster].drain; d != nil {
-			return d.Status.Goal
-		}
-		return ""
-	}
-	var out []v1alpha1.StepRecord
-	add := func(kind shift.Kind, goal v1alpha1.GoalKind, cluster string) {
+	newRecord := func(kind shift.Kind, cluster string) v1alpha1.StepRecord {
 		rec := v1alpha1.StepRecord{
-			Goal: goal, Kind: kind.String(), Cluster: cluster, Message: sentence(step, kind, cluster),
+			Kind: kind.String(), Cluster: cluster, Message: hub.Clip(sentence(step, kind, cluster), v1alpha1.MaxMessage),
 			Generation: plan.Generation, FenceGeneration: plan.FenceGeneration, StartedAt: metav1.NewMicroTime(r.Now()),
 			Weights: remembered(gs.Status.Weights), Fence: remembered(gs.Status.Fence),
 			TraceID: tracing.IDOf(drains, cluster),
 		}
-		if !repeats(gs.Status.Steps, rec) {
-			out = append(out, rec)
+		if d := wants[cluster].drain; d != nil {
+			rec.Goal = d.Status.Goal
 		}
+		return rec
 	}
+	var out []v1alpha1.StepRecord
 	for _, cluster := range step.Finished {
-		if goal := goals[cluster]; goal != "" && !alreadyDone(gs.Status.Steps, goal, cluster) {
-			add(shift.Done, goal, cluster)
+		if d := wants[cluster].drain; d != nil && !alreadyDone(gs.Status.Steps, d) {
+			out = append(out, newRecord(shift.Done, cluster))
 		}
 	}
 	if step.Kind != shift.Wait && step.Kind != shift.Done {
-		add(step.Kind, goals[step.Cluster], step.Cluster)
+		if rec := newRecord(step.Kind, step.Cluster); !repeats(gs.Status.Steps, rec) {
+			out = append(out, rec)
+		}
 	}
 	return out
 }
@@ -85,11 +83,13 @@ func repeats(steps []v1alpha1.StepRecord, rec v1alpha1.StepRecord) bool {
 		last.Generation == rec.Generation && last.FenceGeneration == rec.FenceGeneration
 }
 
-// alreadyDone says whether the last that was recorded of a cluster is that this goal of it was met.
-func alreadyDone(steps []v1alpha1.StepRecord, goal v1alpha1.GoalKind, cluster string) bool {
+// alreadyDone says whether the last that was recorded of a drain's cluster is that its goal was met, since the goal was
+// set: who turned a drain round and back waits for a record that is younger than the question.
+func alreadyDone(steps []v1alpha1.StepRecord, d *v1alpha1.ClusterDrain) bool {
 	for _, s := range slices.Backward(steps) {
-		if s.Cluster == cluster {
-			return s.Kind == shift.Done.String() && s.Goal == goal
+		if s.Cluster == d.Spec.ClusterName {
+			return s.Kind == shift.Done.String() && s.Goal == d.Status.Goal &&
+				(d.Status.StartedAt == nil || !s.StartedAt.Time.Before(d.Status.StartedAt.Time))
 		}
 	}
 	return false
