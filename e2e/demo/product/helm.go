@@ -5,14 +5,18 @@ package product
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart"
 	"helm.sh/helm/v4/pkg/chart/loader"
 	"helm.sh/helm/v4/pkg/kube"
+	"helm.sh/helm/v4/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
@@ -33,7 +37,7 @@ type release struct {
 	values map[string]any
 }
 
-// install installs a release into a cluster and waits until all of it is ready.
+// install installs a release into a cluster, or upgrades the one that is there, and waits until all of it is ready.
 func install(ctx context.Context, c *rig.Cluster, r release) error {
 	config, err := c.REST()
 	if err != nil {
@@ -47,6 +51,12 @@ func install(ctx context.Context, c *rig.Cluster, r release) error {
 	if err != nil {
 		return fmt.Errorf("chart %s: %w", r.chart, err)
 	}
+	switch _, err := action.NewGet(cfg).Run(r.name); {
+	case err == nil:
+		return upgrade(ctx, c, cfg, chart, r)
+	case !errors.Is(err, driver.ErrReleaseNotFound):
+		return fmt.Errorf("cluster %q: helm get %s: %w", c.Name, r.name, err)
+	}
 	in := action.NewInstall(cfg)
 	in.ReleaseName, in.Namespace, in.CreateNamespace = r.name, namespace, true
 	in.WaitStrategy, in.Timeout = kube.StatusWatcherStrategy, installLimit
@@ -54,6 +64,26 @@ func install(ctx context.Context, c *rig.Cluster, r release) error {
 		return fmt.Errorf("cluster %q: helm install %s: %w", c.Name, r.name, err)
 	}
 	return nil
+}
+
+// upgrade brings a release to the chart and the image of now. The image's name is the same as before, so pods are made
+// anew.
+func upgrade(ctx context.Context, c *rig.Cluster, cfg *action.Configuration, chart chart.Charter, r release) error {
+	up := action.NewUpgrade(cfg)
+	up.Namespace, up.WaitStrategy, up.Timeout = namespace, kube.StatusWatcherStrategy, installLimit
+	if _, err := up.RunWithContext(ctx, r.name, chart, r.values); err != nil {
+		return fmt.Errorf("cluster %q: helm upgrade %s: %w", c.Name, r.name, err)
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	selector := "app.kubernetes.io/instance=" + r.name
+	err = client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return fmt.Errorf("cluster %q: start %s anew: %w", c.Name, r.name, err)
+	}
+	return c.WaitPodsReady(ctx, namespace, selector, 1, installLimit)
 }
 
 // getter gives Helm the rig's way into a cluster, which goes through the

@@ -43,8 +43,9 @@ type Product struct {
 }
 
 // Install installs the hub, registers every member and installs its agent, and
-// returns when the hub hears them all. Say is told in one line each what goes
-// on. Namespaces are those of the global services to come: the hub needs them.
+// returns when the hub hears them all. What is installed already is brought to
+// this source's program and chart. Say is told in one line each what goes on.
+// Namespaces are those of the global services to come: the hub needs them.
 func Install(ctx context.Context, fleet *rig.Fleet, say func(string), namespaces ...string) (*Product, error) {
 	say("weir's image and kubectl weir are built.")
 	for _, p := range []rig.Program{rig.Weir, kubectlWeir} {

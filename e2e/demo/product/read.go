@@ -23,10 +23,7 @@ func (p *Product) read(ctx context.Context, resource, ns, name string, into any)
 	if err != nil {
 		return err
 	}
-	gvr := schema.GroupVersionResource{
-		Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource,
-	}
-	o, err := client.Resource(gvr).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
+	o, err := client.Resource(resourceOf(resource)).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read %s %s: %w", resource, name, err)
 	}
@@ -36,10 +33,37 @@ func (p *Product) read(ctx context.Context, resource, ns, name string, into any)
 	return nil
 }
 
+func resourceOf(name string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: name}
+}
+
 // Service reads a GlobalService.
 func (p *Product) Service(ctx context.Context, ns, name string) (v1alpha1.GlobalService, error) {
 	var gs v1alpha1.GlobalService
 	return gs, p.read(ctx, "globalservices", ns, name, &gs)
+}
+
+// Drains reads all ClusterDrains, in order of their names.
+func (p *Product) Drains(ctx context.Context) ([]v1alpha1.ClusterDrain, error) {
+	client, err := p.fleet.Hub().Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	var drains v1alpha1.ClusterDrainList
+	list, err := client.Resource(resourceOf("clusterdrains")).List(ctx, metav1.ListOptions{})
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(list.UnstructuredContent(), &drains)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list clusterdrains: %w", err)
+	}
+	return drains.Items, nil
+}
+
+// DrainOf reads the ClusterDrain that kubectl weir makes for a cluster.
+func (p *Product) DrainOf(ctx context.Context, cluster string) (v1alpha1.ClusterDrain, error) {
+	var d v1alpha1.ClusterDrain
+	return d, p.read(ctx, "clusterdrains", "", cluster, &d)
 }
 
 // WaitService waits until weir holds a service: its condition Ready is true and

@@ -12,14 +12,15 @@ import (
 )
 
 // Drain runs kubectl weir drain and returns when the cluster may be powered
-// off. Each line that the program tells on the way goes to say.
-func (p *Product) Drain(ctx context.Context, cluster string, say func(string)) error {
-	return p.told(ctx, say, "drain", cluster)
+// off. Each line that the program tells on the way goes to say. Flags are the
+// program's.
+func (p *Product) Drain(ctx context.Context, cluster string, say func(string), flags ...string) error {
+	return p.told(ctx, say, append([]string{"drain", cluster}, flags...)...)
 }
 
 // BeginDrain asks for a drain and does not wait for it.
-func (p *Product) BeginDrain(ctx context.Context, cluster string) error {
-	_, err := p.run(ctx, "drain", cluster, "--wait=false")
+func (p *Product) BeginDrain(ctx context.Context, cluster string, flags ...string) error {
+	_, err := p.run(ctx, append([]string{"drain", cluster, "--wait=false"}, flags...)...)
 	return err
 }
 
@@ -27,6 +28,13 @@ func (p *Product) BeginDrain(ctx context.Context, cluster string) error {
 // middle of a drain it aborts it.
 func (p *Product) Undrain(ctx context.Context, cluster string, say func(string)) error {
 	return p.told(ctx, say, "undrain", cluster)
+}
+
+// BeginUndrain asks for traffic to return and does not wait for it. The
+// ClusterDrain stays until it is deleted or drains again.
+func (p *Product) BeginUndrain(ctx context.Context, cluster string) error {
+	_, err := p.run(ctx, "undrain", cluster, "--wait=false")
+	return err
 }
 
 // Status gives what kubectl weir status prints.
