@@ -53,13 +53,16 @@ func statusOf(in *input) v1alpha1.ClusterDrainStatus {
 func judge(in *input, d *v1alpha1.ClusterDrain, v verdict, all bool, skipped int, status *v1alpha1.ClusterDrainStatus) {
 	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: d.Generation,
+			Type: kind, Status: value, Reason: reason, Message: hub.Clip(message, v1alpha1.MaxMessage), ObservedGeneration: d.Generation,
 		})
 	}
 	cluster := d.Spec.ClusterName
 	if v.reason != "" {
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v.reason, v.message)
 		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, v.reason, "nothing was moved")
+		if all && v.goal != v1alpha1.GoalDrain {
+			end(in, status) // the way back that was under way when the drain was refused
+		}
 		return
 	}
 	switch v.goal {
@@ -71,15 +74,20 @@ func judge(in *input, d *v1alpha1.ClusterDrain, v verdict, all bool, skipped int
 			set(v1alpha1.ConditionDrained, metav1.ConditionFalse, string(v.goal), "traffic returns to "+cluster)
 			return
 		}
-		finished := hub.Time(in.now)
-		status.Goal, status.FinishedAt, status.SafeToPowerOff = "", &finished, nil
-		status.UnmeshedCallers, status.UnownedWorkloads = nil, nil
+		end(in, status)
 		fallthrough
 	default:
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, "InService", cluster+" serves")
 		set(v1alpha1.ConditionTrafficShifted, metav1.ConditionFalse, "InService", cluster+" serves")
 		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "InService", cluster+" serves")
 	}
+}
+
+// end says that the cluster is back in service.
+func end(in *input, status *v1alpha1.ClusterDrainStatus) {
+	finished := hub.Time(in.now)
+	status.Goal, status.FinishedAt, status.SafeToPowerOff = "", &finished, nil
+	status.UnmeshedCallers, status.UnownedWorkloads = nil, nil
 }
 
 func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, status *v1alpha1.ClusterDrainStatus,
@@ -105,7 +113,7 @@ func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, stat
 		return
 	}
 	safe := safetyOf(in.snapshot, in.services)
-	status.UnmeshedCallers = safe.callers[:min(len(safe.callers), 20)]
+	status.UnmeshedCallers = hub.ClipAll(safe.callers[:min(len(safe.callers), v1alpha1.MaxUnmeshedCallers)], v1alpha1.MaxMessage)
 	off := safe.safe() && skipped == 0
 	status.SafeToPowerOff = &off
 	switch {
