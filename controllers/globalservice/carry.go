@@ -21,6 +21,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/member"
 )
 
 // repeatAfter is how long an order that was carried out is taken to stand. After it the member is read again, so that
@@ -67,7 +68,8 @@ func (r *Reconciler) carry(ctx context.Context, in *input, out outcome) failures
 func hashOf(o order) string {
 	var others []any
 	for _, x := range o.others {
-		others = append(others, x.object.Object)
+		object := x.object.DeepCopy().Object
+		others = append(others, member.Timeless(object))
 	}
 	raw, err := json.Marshal([]any{o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
 	if err != nil {

@@ -42,14 +42,24 @@ func exportOf(in *input, m memberView) []admissionObject {
 	export := mcs.NewServiceExport(in.key.Namespace, in.key.Name)
 	for _, e := range exports {
 		if e.Cluster == m.name {
-			export.Status.Conditions = mcs.ExportConditions(e, merged, conflicts, true)
+			export.Status.Conditions = timed(mcs.ExportConditions(e, merged, conflicts, true), in.now)
 		}
 	}
 	out := []admissionObject{objectOf(exportResource, export)}
 	if len(merged.Clusters) > 0 {
-		out = append(out, objectOf(importResource, mcs.ServiceImport(in.key.Namespace, in.key.Name, merged, serviceObject(in, m.facts))))
+		imported := mcs.ServiceImport(in.key.Namespace, in.key.Name, merged, serviceObject(in, m.facts))
+		imported.Status.Conditions = timed(imported.Status.Conditions, in.now)
+		out = append(out, objectOf(importResource, imported))
 	}
 	return out
+}
+
+// timed says since when conditions stand, where they do not stand already: the time of what stands is never changed.
+func timed(conditions []metav1.Condition, now time.Time) []metav1.Condition {
+	for i := range conditions {
+		conditions[i].LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
+	}
+	return conditions
 }
 
 func exportObject(in *input, m memberView) *mcsv1beta1.ServiceExport {

@@ -93,7 +93,7 @@ func merge(out *v1alpha1.ProofStatus, m memberView, v *pb.Verdict) []string {
 	}
 	var missing []string
 	for _, r := range v.GetReasons() {
-		missing = append(missing, fmt.Sprintf("%s/%s %s: %s", m.name, strings.ToLower(r.GetKind()), r.GetSubject(), r.GetMessage()))
+		missing = append(missing, fmt.Sprintf("%s/%s: %s", m.name, strings.TrimSpace(strings.ToLower(r.GetKind())+" "+r.GetSubject()), r.GetMessage()))
 	}
 	for _, s := range v.GetMissing() {
 		missing = append(missing, m.name+"/proxy "+s)

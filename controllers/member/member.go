@@ -91,7 +91,7 @@ func (m *Member) ApplyStatus(ctx context.Context, manager string, ref Ref, want 
 	if err != nil {
 		return fmt.Errorf("cluster %q: read %s: %w", m.name, ref, err)
 	}
-	if live.GetLabels()[LabelManaged] != LabelManagedValue || within(timeless(plain(want.Object["status"])), timeless(plain(live.Object["status"]))) {
+	if live.GetLabels()[LabelManaged] != LabelManagedValue || within(Timeless(plain(want.Object["status"])), Timeless(plain(live.Object["status"]))) {
 		return nil
 	}
 	part := &unstructured.Unstructured{Object: map[string]any{"status": want.Object["status"]}}

@@ -85,17 +85,17 @@ func plain(v any) any {
 	return out
 }
 
-// timeless takes the times out of conditions.
-func timeless(v any) any {
+// Timeless takes the times out of conditions, in place: two statuses that say the same may say it since another time.
+func Timeless(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "lastTransitionTime")
 		for k := range v {
-			v[k] = timeless(v[k])
+			v[k] = Timeless(v[k])
 		}
 	case []any:
 		for i := range v {
-			v[i] = timeless(v[i])
+			v[i] = Timeless(v[i])
 		}
 	}
 	return v

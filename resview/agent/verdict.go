@@ -54,7 +54,7 @@ func verdictOf(p prover.Proof, generation, age int64) *pb.Verdict {
 		out.Unweighted = append(out.Unweighted, u.Proxy+": "+u.Via)
 	}
 	for _, r := range p.Reasons[:min(len(p.Reasons), maxNamed)] {
-		out.Reasons = append(out.Reasons, &pb.Missing{Kind: kindOf(r.Code), Subject: r.Subject, Message: messageOf(r)})
+		out.Reasons = append(out.Reasons, &pb.Missing{Kind: kindOf(r), Subject: r.Subject, Message: messageOf(r)})
 	}
 	for _, i := range p.Istiods {
 		to := &pb.IstiodVerdict{Name: i.Name, Push: i.Push, ProxyCount: uint32(max(i.Concerned, 0))} //nolint:gosec // bounded by pods.
@@ -72,10 +72,15 @@ const oldest = 24 * time.Hour
 func ageOf(at, now time.Time) int64 { return min(max(now.Sub(at), 0), oldest).Milliseconds() }
 
 // kindOf says whether a reason is about a proxy, whose patience a user may limit, or about something else.
-func kindOf(c prover.ReasonCode) string {
-	switch c {
-	case prover.ReasonBehind, prover.ReasonRefused, prover.ReasonStarting, prover.ReasonDisconnected:
+func kindOf(r prover.Reason) string {
+	switch r.Code {
+	case prover.ReasonBehind, prover.ReasonRefused, prover.ReasonStarting, prover.ReasonDisconnected, prover.ReasonUnknownScope:
 		return "Proxy"
+	case prover.ReasonNoPush:
+		if r.Subject != "" {
+			return "Proxy"
+		}
+		return "Istiod"
 	case prover.ReasonHold, prover.ReasonNoRoutes, prover.ReasonNoCensus, prover.ReasonNoIstiod, prover.ReasonTooMany:
 		return "Prover"
 	default:

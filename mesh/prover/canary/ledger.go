@@ -163,12 +163,14 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 		l.endpoints = map[string]assignment{}
 	}
 	old, known := l.endpoints[a.GetClusterName()]
-	if known && v.Counter == old.last.Counter {
-		// A second answer for one cluster under one version: this istiod
-		// pushes endpoints without a version of their own.
+	now := addresses(a)
+	if known && v.Counter == old.last.Counter && !maps.Equal(now, old.addresses) {
+		// Another answer for one cluster under one version: this istiod pushes
+		// endpoints without a version of their own. The same answer again says
+		// nothing: it comes whenever the canary asks for a further cluster.
 		l.kept = true
 	}
-	l.endpoints[a.GetClusterName()] = assignment{addresses: addresses(a), last: v, initial: !known}
+	l.endpoints[a.GetClusterName()] = assignment{addresses: now, last: v, initial: !known}
 }
 
 func addresses(a *endpoint.ClusterLoadAssignment) map[netip.Addr]bool {
