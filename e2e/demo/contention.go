@@ -9,7 +9,10 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/weir-io/weir/e2e/load"
 )
 
 // The clients' lateness shows that the machine was too busy for them; a proxy
@@ -27,6 +30,33 @@ const waitSpan = 10 * time.Second
 
 // workerPrefix begins the name of each thread of Envoy that serves requests.
 const workerPrefix = "wrk:worker"
+
+// contention keeps, for each span that was looked at, the greatest share of it
+// that a proxy waited. It is safe for concurrent use.
+type contention struct {
+	mu     sync.Mutex
+	spans  []load.Span
+	shares []float64
+}
+
+func (c *contention) note(span load.Span, share float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spans, c.shares = append(c.spans, span), append(c.shares, share)
+}
+
+// worst gives the greatest share of all spans that touch the given one.
+func (c *contention) worst(in load.Span) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	worst := 0.0
+	for i, s := range c.spans {
+		if s.From <= in.To && s.To >= in.From {
+			worst = max(worst, c.shares[i])
+		}
+	}
+	return worst
+}
 
 // waits is the time that each worker thread has ever waited for a processor.
 type waits map[string]time.Duration
@@ -83,9 +113,15 @@ func readWait(proc fs.FS, dir string) (time.Duration, bool) {
 // contend adds what proxies waited to the result, and says that they starved.
 func (r *Result) contend(share float64) {
 	r.ProxyWait = share
-	if share > starvedWait {
-		r.Starved = append(r.Starved, fmt.Sprintf("a proxy (it waited %.0f %% of %s for a processor)", 100*share, waitSpan))
+	r.Starved = append(r.Starved, starvedProxies(share)...)
+}
+
+// starvedProxies names the proxies as starved where the share says so.
+func starvedProxies(share float64) []string {
+	if share <= starvedWait {
+		return nil
 	}
+	return []string{fmt.Sprintf("a proxy (it waited %.0f %% of %s for a processor)", 100*share, waitSpan)}
 }
 
 // worst gives the greatest share of the span that any worker waited which was

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-io/weir/e2e/load"
 )
 
 // file is a file of a made-up proc file system.
@@ -56,5 +58,17 @@ func TestTheWorstWaitIsThatOfAWorkerSeenAtBothEnds(t *testing.T) {
 	}
 	if got := (waits{}).worst(before, time.Second); got != 0 {
 		t.Fatalf("share %v of nothing", got)
+	}
+}
+
+func TestOnlySpansThatTouchCount(t *testing.T) {
+	var c contention
+	c.note(load.Span{From: 0, To: 10}, 0.9)
+	c.note(load.Span{From: 10, To: 20}, 0.2)
+	c.note(load.Span{From: 20, To: 30}, 0.4)
+	for in, want := range map[load.Span]float64{{From: 11, To: 19}: 0.2, {From: 12, To: 25}: 0.4, {From: 0, To: 40}: 0.9, {From: 31, To: 40}: 0} {
+		if got := c.worst(in); got != want {
+			t.Errorf("worst of %v is %v, want %v", in, got, want)
+		}
 	}
 }

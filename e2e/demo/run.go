@@ -41,6 +41,9 @@ type Options struct {
 	Out io.Writer
 	// Keep leaves the fleet whole at the end: power is given back.
 	Keep bool
+	// Weir is weir, where it is on the fleet already. Else the run installs it,
+	// unless it is the naive one.
+	Weir *product.Product
 }
 
 // ErrStarved is returned when the machine was too busy twice. It says nothing
@@ -67,13 +70,9 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	if err := fleet.Load(ctx, rig.App); err != nil {
 		return err
 	}
-	var weir *product.Product
-	if o.Mode == Weir {
-		var err error
-		say := func(text string) { tell.say("%s", text) }
-		if weir, err = product.Install(ctx, fleet, say, namespace); err != nil {
-			return err
-		}
+	weir, err := install(ctx, fleet, o, tell)
+	if err != nil {
+		return err
 	}
 	result, err := attempt(ctx, fleet, weir, o, tell, 1)
 	if err == nil && len(result.Starved) > 0 {
@@ -89,6 +88,17 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	}
 	tell.say("The account is in %s.", path)
 	return judge(result, tell)
+}
+
+// install gives weir, installed when it is not there yet; nil in the naive run.
+func install(ctx context.Context, fleet *rig.Fleet, o Options, tell *narrator) (*product.Product, error) {
+	if o.Mode == Naive {
+		return nil, nil
+	}
+	if o.Weir != nil {
+		return o.Weir, nil
+	}
+	return product.Install(ctx, fleet, func(text string) { tell.say("%s", text) }, namespace)
 }
 
 // attempt runs the whole story once.
@@ -140,7 +150,7 @@ func (s *stage) perform(ctx context.Context) (Result, error) {
 	}
 	result := newResult(s.options, string(s.fleet.Topology), books, marks, end)
 	result.Steps = s.history.all()
-	result.contend(s.waited)
+	result.contend(s.contention.worst(load.Span{To: end.UnixNano()}))
 	return result, nil
 }
 

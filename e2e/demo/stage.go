@@ -50,9 +50,8 @@ type stage struct {
 	kills       []load.Kill
 	unprotected []load.Span
 	naive       []load.Span
-	// waited is the greatest share of a span that a proxy waited for a
-	// processor; to be read when the watch has ended.
-	waited float64
+	// contention is how long proxies waited for a processor.
+	contention contention
 }
 
 // newStage makes the folders of a run. It starts nothing.

@@ -80,7 +80,7 @@ func (s *stage) measure(ctx context.Context) error {
 			return err
 		}
 		at := time.Now()
-		s.waited = max(s.waited, now.worst(before, at.Sub(last)))
+		s.contention.note(load.Span{From: last.UnixNano(), To: at.UnixNano()}, now.worst(before, at.Sub(last)))
 		before, last = now, at
 	}
 }
