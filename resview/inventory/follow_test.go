@@ -4,25 +4,23 @@
 package inventory
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
 
 // TestWhileALateKindIsListedFactsStayAsTheyWere: a change is told in the end, though it came while it could not be shown.
 func TestWhileALateKindIsListedFactsStayAsTheyWere(t *testing.T) {
+	var busy atomic.Bool
+	busy.Store(true)
 	play(t, []runtime.Object{globalService("demo", "echo"), appPod("demo", "echo", "echo-1")}, func(s *stage) {
 		s.settled(time.Second)
 		s.tested.Facts()
-		busy := true
-		s.dynamic.PrependReactor("list", "sidecars", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return busy, nil, apierrors.NewServiceUnavailable("starting")
-		})
 		s.serve("networking.istio.io/v1", "sidecars")
 		s.settled(refreshInterval + time.Second)
 		if s.tested.Synced() {
@@ -38,13 +36,17 @@ func TestWhileALateKindIsListedFactsStayAsTheyWere(t *testing.T) {
 		if _, err := s.tested.Snapshot(s.Context()); err == nil {
 			s.Error("a snapshot is shown while the member is not known in full")
 		}
-		busy = false
+		busy.Store(false)
 		if !s.settled(time.Minute) {
 			s.Error("nothing was told when the kind was listed")
 		}
 		if services, _ := s.tested.Facts(); len(services[echo].GetPods()) != 0 {
 			s.Errorf("facts stand still: %v", services[echo])
 		}
+	}, func(s *stage) {
+		s.dynamic.PrependReactor("list", "sidecars", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return busy.Load(), nil, apierrors.NewServiceUnavailable("starting")
+		})
 	})
 }
 
@@ -52,7 +54,7 @@ func TestAKindThatIsNoLongerServedIsWatchedNoLonger(t *testing.T) {
 	play(t, []runtime.Object{globalService("demo", "echo")}, func(s *stage) {
 		s.serve("multicluster.x-k8s.io/v1alpha1", "serviceexports")
 		s.settled(refreshInterval + time.Second)
-		s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
+		s.serveOnly()
 		s.settled(2*refreshInterval + time.Second)
 		s.create("multicluster.x-k8s.io/v1alpha1/serviceexports",
 			object(s, "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceExport, metadata: {namespace: demo, name: echo}}"))
@@ -97,6 +99,7 @@ func TestANewIstiodIsAskedAtOnce(t *testing.T) {
 func TestNewSettingsAreReadAndRulesReadAnewByThem(t *testing.T) {
 	objects := []runtime.Object{meshConfig("istio", "rootNamespace: old-root"), globalService("demo", "echo")}
 	play(t, objects, func(s *stage) {
+		s.settled(time.Second)
 		s.serve("networking.istio.io/v1", "destinationrules")
 		// Only as a rule of the root namespace does it reach anybody.
 		s.create("networking.istio.io/v1/destinationrules", object(s,
@@ -127,13 +130,13 @@ func TestAKindThatIsMissedOnceIsNotTakenForGone(t *testing.T) {
 			object(s, "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceExport, metadata: {namespace: demo, name: echo}}"))
 		s.serve("multicluster.x-k8s.io/v1alpha1", "serviceexports")
 		s.settled(refreshInterval + time.Second)
-		known := s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources
+		known := s.served
 		for range 5 {
-			s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
+			s.serveOnly()
 			if s.settled(refreshInterval) {
 				s.Error("a kind that was missed once was told as gone")
 			}
-			s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = known
+			s.serveOnly(known...)
 			s.settled(refreshInterval)
 		}
 		if services, _ := s.tested.Facts(); !services[echo].GetExported() {

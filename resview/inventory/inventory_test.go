@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,10 +35,11 @@ type stage struct {
 	dynamic *dynamicfake.FakeDynamicClient
 	tested  *Inventory
 	silent  atomic.Bool // the API server does not answer
+	served  []*metav1.APIResourceList
 }
 
-// play runs one inventory over the objects, in fake time.
-func play(t *testing.T, objects []runtime.Object, script func(*stage)) {
+// play runs one inventory over the objects, in fake time. What prepares the stage is done before the inventory runs.
+func play(t *testing.T, objects []runtime.Object, script func(*stage), prepare ...func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{T: t, kube: fake.NewClientset(objects...)}
@@ -71,6 +73,9 @@ func play(t *testing.T, objects []runtime.Object, script func(*stage)) {
 		if _, err := s.tested.Snapshot(t.Context()); err == nil {
 			t.Error("a snapshot is shown before anything was listed")
 		}
+		for _, f := range prepare {
+			f(s)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.tested.Run(ctx) }()
@@ -88,8 +93,16 @@ func (s *stage) serve(groupVersion string, resources ...string) {
 	for _, r := range resources {
 		list.APIResources = append(list.APIResources, metav1.APIResource{Name: r, Namespaced: true})
 	}
-	d := s.kube.Discovery().(*fakediscovery.FakeDiscovery)
-	d.Resources = append(d.Resources, list)
+	s.serveOnly(append(slices.Clone(s.served), list)...)
+}
+
+// serveOnly lets the API server serve what is given and nothing else.
+func (s *stage) serveOnly(lists ...*metav1.APIResourceList) {
+	synctest.Wait()
+	s.kube.Lock() // Each question of the fake takes this lock first.
+	defer s.kube.Unlock()
+	s.served = lists
+	s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = lists
 }
 
 // settled waits until nothing moves any more, for at most a minute of fake time, and says whether a change was told.
@@ -170,7 +183,7 @@ func TestKindsThatComeLaterAreReadAndThoseThatGoAreEmpty(t *testing.T) {
 			s.Errorf("after the kinds came: %v", services[echo])
 		}
 
-		s.kube.Discovery().(*fakediscovery.FakeDiscovery).Resources = nil
+		s.serveOnly()
 		if !s.settled(2*refreshInterval + time.Second) {
 			s.Error("kinds that went were not told")
 		}
@@ -193,7 +206,6 @@ func (s *stage) create(where string, o *unstructured.Unstructured) {
 func TestWhatCannotBeListedIsNamedAndNothingIsShown(t *testing.T) {
 	forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no such right"))
 	play(t, []runtime.Object{globalService("demo", "echo")}, func(s *stage) {
-		s.kube.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
 		s.settled(time.Second)
 		if services, member := s.tested.Facts(); s.tested.Synced() || services != nil || member != nil {
 			s.Error("facts are shown though pods cannot be listed")
@@ -202,24 +214,28 @@ func TestWhatCannotBeListedIsNamedAndNothingIsShown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "pods") || !strings.Contains(err.Error(), "no such right") {
 			s.Errorf("the error does not tell what is missing: %v", err)
 		}
+	}, func(s *stage) {
+		s.kube.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
 	})
 }
 
 func TestAServerThatDoesNotSayWhatItServesIsNotTakenForOneThatServesNothing(t *testing.T) {
+	var down atomic.Bool
+	down.Store(true)
 	play(t, []runtime.Object{globalService("demo", "echo")}, func(s *stage) {
-		down := true
-		s.kube.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down, nil, apierrors.NewServiceUnavailable("starting")
-		})
 		s.settled(time.Minute)
 		if s.tested.Synced() {
 			s.Error("synced though it is not known what is served")
 		}
-		down = false
+		down.Store(false)
 		s.settled(2 * retryInterval)
 		if !s.tested.Synced() {
 			s.Error("not synced though the server answers again")
 		}
+	}, func(s *stage) {
+		s.kube.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, apierrors.NewServiceUnavailable("starting")
+		})
 	})
 }
 
