@@ -67,7 +67,7 @@ type vhost struct {
 type assignment struct {
 	addresses map[netip.Addr]bool
 	last      push.Version
-	initial   bool // last is the first that came
+	initial   bool // last may have been sent to nobody but the canary
 }
 
 // Apply takes in one answer of the stream. An error means that the stream can
@@ -170,7 +170,11 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 		// nothing: it comes whenever the canary asks for a further cluster.
 		l.kept = true
 	}
-	l.endpoints[a.GetClusterName()] = assignment{addresses: now, last: v, initial: !known}
+	// The same content under a later version may be a push, or the answer to
+	// the canary's own asking, which no proxy is sent. Like the first answer of
+	// a stream it is to be reached, and may never be.
+	asked := known && v.Counter != old.last.Counter && maps.Equal(now, old.addresses)
+	l.endpoints[a.GetClusterName()] = assignment{addresses: now, last: v, initial: !known || asked || v.Counter == old.last.Counter && old.initial}
 }
 
 func addresses(a *endpoint.ClusterLoadAssignment) map[netip.Addr]bool {
