@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/mesh/istio"
 )
@@ -122,8 +123,8 @@ func (r *Reconciler) applyRules(ctx context.Context, in *input, door *member.Mem
 // applyFence shuts the entry before it fences what runs, and opens it before it takes a fence off, so that no pod
 // comes up on the wrong side of a change.
 func (r *Reconciler) applyFence(ctx context.Context, in *input, door *member.Member, o order, wrote func(string) func(error)) error {
-	if o.member.facts == nil {
-		return nil
+	if o.member.facts == nil && o.fence {
+		return nil // which pods to fence is not known now; what stands stays
 	}
 	objects := admission(in.key, o.member.facts.GetSelector())
 	if o.fence {
@@ -173,11 +174,16 @@ func ruleRefs(in *input) []member.Ref {
 	}
 }
 
+// exportRefs names what weir made of the MCS API for a service.
+func exportRefs(in *input) []member.Ref {
+	return []member.Ref{
+		{Resource: exportResource, Namespace: in.key.Namespace, Name: in.key.Name},
+		{Resource: importResource, Namespace: in.key.Namespace, Name: in.key.Name},
+	}
+}
+
 // short keeps an error fit for a status: one line, without what changes from try to try.
 func short(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
-	if len(s) > 240 {
-		s = s[:240] + "…"
-	}
-	return s
+	return hub.Clip(s, 240)
 }

@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -84,6 +86,7 @@ func hashOf(o order) string {
 func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error) {
 	r.mu.Lock()
 	delete(r.targets, in.key)
+	maps.DeleteFunc(r.done, func(key string, _ doneOrder) bool { return strings.HasPrefix(key, in.key.String()+"@") })
 	r.sendTargets()
 	r.mu.Unlock()
 	if in.service == nil {
@@ -94,10 +97,8 @@ func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error
 		if err := r.removeEverywhere(ctx, in, order{remove: refs[:1]}); err != nil {
 			return ctrl.Result{}, err
 		}
-		marked := in.service.DeepCopy()
-		marked.Annotations = map[string]string{annotationReleased: in.now.UTC().Format(time.RFC3339)}
-		if err := r.Client.Patch(ctx, marked, client.MergeFrom(in.service), client.FieldOwner(FieldManager)); err != nil {
-			return ctrl.Result{}, fmt.Errorf("global service %s: mark as released: %w", in.key, err)
+		if err := r.markReleased(ctx, in, in.now.UTC().Format(time.RFC3339)); err != nil {
+			return ctrl.Result{}, err
 		}
 		return ctrl.Result{RequeueAfter: releaseHold}, nil
 	}
@@ -105,10 +106,25 @@ func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error
 	if wait := releaseHold - in.now.Sub(since); err == nil && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	if err := r.removeEverywhere(ctx, in, order{remove: refs}); err != nil {
+	if err := r.removeEverywhere(ctx, in, order{remove: append(refs, exportRefs(in)...)}); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, in.service))
+}
+
+// markReleased writes down when the routes were removed; an empty time takes the mark off, for a service that is back.
+func (r *Reconciler) markReleased(ctx context.Context, in *input, at string) error {
+	marked := in.service.DeepCopy()
+	if at == "" {
+		delete(marked.Annotations, annotationReleased)
+	} else {
+		metav1.SetMetaDataAnnotation(&marked.ObjectMeta, annotationReleased, at)
+	}
+	if err := r.Client.Patch(ctx, marked, client.MergeFrom(in.service), client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("global service %s: mark as released: %w", in.key, client.IgnoreNotFound(err))
+	}
+	in.service = marked
+	return nil
 }
 
 // releaseHold is longer than istiod's longest debounce (10 s) and a push after it.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/istio"
 	"github.com/weir-io/weir/resview/pb"
 )
@@ -87,12 +88,18 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 		o.remove = refs
 	}
 	for _, p := range out.spec.Clusters {
-		if p.Name == m.name && m.seen {
+		if p.Name != m.name {
+			continue
+		}
+		o.fence = p.NewPods == v1alpha1.PodsFenced // also where the agent is not heard: the API server keeps it
+		if m.seen {
 			o.labels = fenceOf(m.facts, p, out.spec.FenceGeneration)
-			o.fence = p.NewPods == v1alpha1.PodsFenced
 		}
 	}
 	o.others = exportOf(in, m)
+	if m.facts == nil && m.whole {
+		o.remove = append(o.remove, exportRefs(in)...)
+	}
 	return o
 }
 
@@ -168,7 +175,7 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.ObservedGeneration = in.service.Generation
 	s.Hosts = []string{istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain)}
 	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
-	s.Foreign = o.foreign[:min(len(o.foreign), v1alpha1.MaxForeign)]
+	s.Foreign = hub.ClipAll(o.foreign[:min(len(o.foreign), v1alpha1.MaxForeign)], v1alpha1.MaxMessage)
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
@@ -197,8 +204,6 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	default:
 		c.Message = strings.Join(append(slices.Clone(o.notes), o.unweighted...), "; ")
 	}
-	if len(c.Message) > 2000 {
-		c.Message = c.Message[:2000] + "…"
-	}
+	c.Message = hub.Clip(c.Message, 2*v1alpha1.MaxMessage)
 	return c
 }

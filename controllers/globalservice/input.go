@@ -99,6 +99,9 @@ func away(cluster string, drains []v1alpha1.ClusterDrain) bool {
 
 // exporters are the members in which the service stands, or stood when they were last heard.
 func (in *input) exporters() []memberView {
+	if in.gone() {
+		return nil
+	}
 	var out []memberView
 	for _, m := range in.members {
 		if m.facts != nil || in.remembered(m) {
@@ -106,6 +109,25 @@ func (in *input) exporters() []memberView {
 		}
 	}
 	return out
+}
+
+// gone says whether every member that had the service is heard to the end and has it no more: then nobody is left to
+// whom traffic could go, whatever the weights say.
+func (in *input) gone() bool {
+	whole := map[string]bool{}
+	for _, m := range in.members {
+		if m.facts != nil {
+			return false
+		}
+		whole[m.name] = m.whole
+	}
+	if in.service == nil {
+		return true
+	}
+	return !slices.ContainsFunc(in.service.Status.Clusters, func(c v1alpha1.GlobalServiceClusterStatus) bool {
+		listed, registered := whole[c.Name]
+		return registered && !listed
+	})
 }
 
 // remembered says whether a member without facts still counts: it is not heard, or weights may still name it.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -25,11 +26,12 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 	var missing []string
 	var oldest *time.Time
 	asked, silent := 0, false // silent: some member has said nothing of this generation
+	unnamed := 0              // missing proxies that a member counts and does not name
 	for _, m := range in.rulesGoTo() {
 		asked++
 		if err := unwritten[m.name]; err != nil {
 			out.Level, silent = v1alpha1.ProofNone, true
-			missing = append(missing, m.name+"/api server: "+err.Error())
+			missing = append(missing, m.name+"/api server: "+short(err))
 			continue
 		}
 		verdict := of(m.proof)
@@ -40,6 +42,7 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 			missing = append(missing, fmt.Sprintf("%s/prover: has not answered for generation %d", m.name, generation))
 		default:
 			missing = append(missing, merge(&out, m, verdict)...)
+			unnamed += max(0, int(verdict.GetMissingCount())-len(verdict.GetMissing()))
 			at := m.proofAt.Add(-time.Duration(verdict.GetAgeMs()) * time.Millisecond)
 			if oldest == nil || at.Before(*oldest) {
 				oldest = &at
@@ -56,11 +59,11 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 		t := metav1.NewTime(oldest.Truncate(time.Second))
 		out.SeenAt = &t
 	}
-	out.MissingCount = int32(len(missing)) //nolint:gosec // bounded by the messages' limits.
-	out.Missing = missing[:min(len(missing), v1alpha1.MaxMissing)]
+	out.MissingCount = int32(len(missing) + unnamed) //nolint:gosec // bounded by the messages' limits.
+	out.Missing = hub.ClipAll(missing[:min(len(missing), v1alpha1.MaxMissing)], v1alpha1.MaxMessage)
 	slices.Sort(out.Unweighted)
 	out.Unweighted = slices.Compact(out.Unweighted)
-	out.Unweighted = out.Unweighted[:min(len(out.Unweighted), v1alpha1.MaxMissing)]
+	out.Unweighted = hub.ClipAll(out.Unweighted[:min(len(out.Unweighted), v1alpha1.MaxMissing)], v1alpha1.MaxMessage)
 	return out
 }
 

@@ -96,6 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if in.service == nil {
 		return ctrl.Result{}, r.create(ctx, in)
 	}
+	if in.service.Annotations[annotationReleased] != "" {
+		if err := r.markReleased(ctx, in, ""); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	moving := in.service.Spec.Record != nil || in.service.Status.Weights.Level != v1alpha1.ProofProven
 	if err := r.carryOut(ctx, in, moving); err != nil {
 		if apierrors.IsConflict(err) {

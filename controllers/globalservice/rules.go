@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/istio"
 	"github.com/weir-io/weir/resview/pb"
 )
@@ -159,9 +160,12 @@ func portsOf(in *input) []v1alpha1.ServicePort {
 	var out []v1alpha1.ServicePort
 	for _, m := range exporters {
 		for _, p := range m.facts.GetPorts() {
-			if !slices.ContainsFunc(out, func(have v1alpha1.ServicePort) bool { return clashes(have, p) }) {
-				out = append(out, v1alpha1.ServicePort{Name: p.GetName(), Port: p.GetPort(), Protocol: protocol(p), AppProtocol: p.GetAppProtocol()})
+			if !possible(p) || slices.ContainsFunc(out, func(have v1alpha1.ServicePort) bool { return clashes(have, p) }) {
+				continue
 			}
+			out = append(out, v1alpha1.ServicePort{
+				Name: p.GetName(), Port: p.GetPort(), Protocol: protocol(p), AppProtocol: hub.Clip(p.GetAppProtocol(), 128),
+			})
 		}
 	}
 	if len(out) == 0 && in.service != nil {
@@ -172,6 +176,12 @@ func portsOf(in *input) []v1alpha1.ServicePort {
 
 func clashes(have v1alpha1.ServicePort, p *pb.Port) bool {
 	return have.Name == p.GetName() || have.Port == p.GetPort() && have.Protocol == protocol(p)
+}
+
+// possible says whether an API server may have such a port. What a member makes up must not spoil the status of a service
+// that others serve as well.
+func possible(p *pb.Port) bool {
+	return p.GetPort() > 0 && len(p.GetName()) <= 63 && slices.Contains([]string{"TCP", "UDP", "SCTP"}, protocol(p))
 }
 
 func protocol(p *pb.Port) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -68,9 +69,11 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	c.Replicas, c.Workloads = 0, nil
 	for _, w := range m.facts.GetWorkloads() {
 		c.Replicas += max(w.GetReplicas(), 0)
-		c.Workloads = append(c.Workloads, w.GetKind()+"/"+w.GetName())
+		c.Workloads = append(c.Workloads, hub.Clip(w.GetKind()+"/"+w.GetName(), 320))
 	}
 	slices.Sort(c.Workloads)
+	c.Workloads = slices.Compact(c.Workloads)
+	c.Workloads = c.Workloads[:min(len(c.Workloads), maxWorkloads)]
 	c.Ready, c.Fenced = 0, 0
 	for _, p := range m.facts.GetPods() {
 		if !p.GetReady() || p.GetTerminating() {
@@ -86,6 +89,9 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since))
 }
+
+// maxWorkloads is how many workloads a status names for one member.
+const maxWorkloads = 100
 
 // loadTime is how old statistics may be for anything to rest on them.
 const loadTime = 15 * time.Second

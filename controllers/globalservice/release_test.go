@@ -1,0 +1,120 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package globalservice
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/resview/pb"
+)
+
+func steered(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3)})
+	w.look()
+	w.look()
+	w.plan(split(1, map[string]int32{"c1": 500, "c2": 500}))
+	w.prove("c1", "c2")
+	w.look()
+	w.writes()
+	return w
+}
+
+func TestAServiceThatNobodyHasAnyMoreIsTakenAwayRoutesFirst(t *testing.T) {
+	w := steered(t)
+	w.remove("c1")
+	w.remove("c2")
+	gs := w.look()
+	for _, name := range []string{"c1", "c2"} {
+		if w.stands(name, "VirtualService") != nil || w.stands(name, "DestinationRule") == nil {
+			t.Errorf("%s: the routes go first, and the subsets that they name stay for now", name)
+		}
+	}
+	if gs == nil {
+		t.Fatal("the object went before its subsets")
+	}
+	if len(w.r.targets) > 0 {
+		t.Error("the provers are still asked")
+	}
+	w.ahead += releaseHold - 5*time.Second
+	w.look()
+	if w.stands("c1", "DestinationRule") == nil {
+		t.Error("the subsets went before every proxy had time to let go of the routes")
+	}
+	w.ahead += 6 * time.Second
+	if gs := w.look(); gs != nil {
+		t.Errorf("it is still there: %+v", gs.Status)
+	}
+	for _, name := range []string{"c1", "c2"} {
+		for _, kind := range []string{"VirtualService", "DestinationRule", "ServiceExport", "ServiceImport", "MutatingAdmissionPolicy"} {
+			if u := w.stands(name, kind); u != nil {
+				t.Errorf("%s: %s %s is left behind", name, kind, u.GetName())
+			}
+		}
+	}
+	w.look() // of one that is gone
+}
+
+func TestAServiceThatComesBackIsSteeredAndReleasedInOrderAnotherTime(t *testing.T) {
+	w := steered(t)
+	gs := w.service()
+	metav1.SetMetaDataAnnotation(&gs.ObjectMeta, "team", "a")
+	if err := w.hub.Update(t.Context(), gs); err != nil {
+		t.Fatal(err)
+	}
+	w.remove("c1")
+	w.remove("c2")
+	if gs = w.look(); gs.Annotations["team"] != "a" {
+		t.Errorf("an annotation of somebody else is gone: %v", gs.Annotations)
+	}
+	w.set("c1", facts(3))
+	w.set("c2", facts(3))
+	gs = w.look()
+	if gs.Annotations[annotationReleased] != "" || gs.Annotations["team"] != "a" || w.stands("c1", "VirtualService") == nil {
+		t.Errorf("it is back: %v", gs.Annotations)
+	}
+	w.ahead += time.Hour
+	w.remove("c1")
+	w.remove("c2")
+	w.r.Config.SightLost = 2 * time.Hour
+	w.look()
+	if w.stands("c1", "VirtualService") != nil || w.stands("c1", "DestinationRule") == nil {
+		t.Error("the second time the subsets went together with the routes")
+	}
+}
+
+func TestAServiceIsKeptWhileAMemberThatHadItIsNotHeard(t *testing.T) {
+	w := steered(t)
+	w.link.Leave(t, "c2", w.members["c2"].agent)
+	w.remove("c1")
+	gs := w.look()
+	if gs == nil || len(gs.Status.Clusters) != 2 || w.stands("c1", "VirtualService") == nil {
+		t.Errorf("silence was read as absence: %+v", gs)
+	}
+}
+
+func TestAMemberThatNoLongerHasTheServiceKeepsItsRulesAndExportsItNoMore(t *testing.T) {
+	w := steered(t)
+	w.remove("c2")
+	w.look()
+	if w.stands("c2", "VirtualService") == nil {
+		t.Error("its clients have lost their route")
+	}
+	if w.stands("c2", "ServiceExport") != nil || w.stands("c1", "ServiceExport") == nil {
+		t.Error("c2 exports what it does not have, or c1 no longer does")
+	}
+	var others []string
+	for _, s := range w.writes() {
+		if strings.HasPrefix(s, "c2 DELETE") && !strings.Contains(s, "multicluster") {
+			others = append(others, s)
+		}
+	}
+	if len(others) > 0 {
+		t.Errorf("deleted %v", others)
+	}
+}
