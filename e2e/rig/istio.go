@@ -29,7 +29,7 @@ type values = map[string]any
 // inboundStatistics are the counters that Envoy leaves out by default and weir's quiet probe reads on port 15090.
 var inboundStatistics = []any{
 	`http\.inbound_.*downstream_rq.*`, `http\.inbound_.*downstream_cx_active`, `http\.outbound_.*downstream_rq.*`,
-	`listener\..*downstream_cx_active`,
+	`listener\..*downstream_cx_active`, `tcp\.outbound_.*downstream_cx_(active|rx_bytes_total)`,
 }
 
 // small is what each part of the mesh asks of the node. The defaults would fill a small machine with promises that nothing

@@ -140,5 +140,9 @@ func (p *Prover) statistics(ctx context.Context, pod census.Pod) (quiet.Sample, 
 	if resp.StatusCode != http.StatusOK {
 		return quiet.Sample{}, fmt.Errorf("answer %d", resp.StatusCode)
 	}
-	return quiet.Parse(resp.Body, maxStatistics)
+	side := quiet.Application
+	if pod.Kind == census.KindGateway {
+		side = quiet.Gateway
+	}
+	return quiet.Parse(resp.Body, maxStatistics, side)
 }

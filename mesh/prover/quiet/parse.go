@@ -12,6 +12,7 @@ import (
 	"math"
 	"strings"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -51,6 +52,41 @@ var inFlight = []source{
 	{metric: "envoy_tcp_downstream_cx_active", label: "tcp_prefix", prefix: "inbound|"},
 }
 
+// Side says on which side of its proxy a pod's work arrives.
+type Side string
+
+const (
+	// Application is a pod with a sidecar: what counts is what its application
+	// is handed.
+	Application Side = "Application"
+	// Gateway is a pod that is nothing but a proxy: what counts is what passes
+	// through.
+	Gateway Side = "Gateway"
+)
+
+// through are the counters of a gateway. Requests count where it speaks HTTP;
+// where it passes connections on, the bytes that came in do, since one
+// connection carries many requests.
+var through = []source{
+	{metric: "envoy_http_downstream_rq_total", label: "http_conn_manager_prefix", prefix: "outbound_"},
+	{metric: "envoy_tcp_downstream_cx_rx_bytes_total", label: "tcp_prefix", prefix: "outbound"},
+}
+
+// underway are the gauges of a gateway.
+var underway = []source{
+	{metric: "envoy_http_downstream_rq_active", label: "http_conn_manager_prefix", prefix: "outbound_"},
+	{metric: "envoy_tcp_downstream_cx_active", label: "tcp_prefix", prefix: "outbound"},
+}
+
+// listener is a gauge that each listener of a proxy has, and own are the
+// listeners that a gateway has though no Gateway asks it to listen.
+const listener = "envoy_listener_downstream_cx_active"
+
+var own = map[string]bool{"0.0.0.0_15021": true, "0.0.0.0_15090": true, "[__]_15021": true, "[__]_15090": true}
+
+// idle is the counter of a gateway on which nothing listens: nothing arrives.
+const idle = "no listener"
+
 // uptime is how long the proxy has run.
 const uptime = "envoy_server_uptime"
 
@@ -68,10 +104,14 @@ type Sample struct {
 	Uptime uint64
 }
 
-// Parse reads a sidecar's statistics in the Prometheus text format, of at most
+// Parse reads a proxy's statistics in the Prometheus text format, of at most
 // most bytes. It keeps only lines of the statistics that count here, since a
 // sidecar may export a hundred thousand.
-func Parse(r io.Reader, most int64) (Sample, error) {
+func Parse(r io.Reader, most int64, side Side) (Sample, error) {
+	arrivals, inFlight := arrivals, inFlight
+	if side == Gateway {
+		arrivals, inFlight = through, underway
+	}
 	kept, err := filter(r, most)
 	if err != nil {
 		return Sample{}, fmt.Errorf("read statistics: %w", err)
@@ -105,12 +145,27 @@ func Parse(r io.Reader, most int64) (Sample, error) {
 			s.InFlight = max(s.InFlight, total)
 		}
 	}
+	if side == Gateway && len(s.Arrived) == 0 && unused(families[listener].GetMetric()) {
+		s.Arrived[idle], s.InFlightKnown = 0, true
+	}
 	for _, m := range families[uptime].GetMetric() {
 		if n, ok := count(m.GetUntyped().GetValue() + m.GetGauge().GetValue()); ok {
 			s.Uptime = n
 		}
 	}
 	return s, nil
+}
+
+// unused says whether a gateway's listeners are known and none of them is for anybody's traffic.
+func unused(listeners []*dto.Metric) bool {
+	for _, m := range listeners {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "listener_address" && !own[l.GetValue()] {
+				return false
+			}
+		}
+	}
+	return len(listeners) > 0
 }
 
 // count turns a statistic's value into a number of things.
@@ -144,10 +199,10 @@ func filter(r io.Reader, most int64) (*bytes.Buffer, error) {
 }
 
 func wanted(name string) bool {
-	if name == uptime {
+	if name == uptime || name == listener {
 		return true
 	}
-	for _, list := range [][]source{arrivals, inFlight} {
+	for _, list := range [][]source{arrivals, inFlight, through, underway} {
 		for _, s := range list {
 			if s.metric == name {
 				return true

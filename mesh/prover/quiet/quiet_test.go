@@ -21,7 +21,7 @@ func sample(t *testing.T, name string) Sample {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	s, err := Parse(f, 1<<20)
+	s, err := Parse(f, 1<<20, Application)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ envoy_cluster_upstream_rq_total{cluster_name="agent"} 70
 envoy_cluster_upstream_rq_total{cluster_name="outbound|80||a.b"} 9
 istio_requests_total{reporter="source",destination_app="x"} 9
 `
-	s, err := Parse(strings.NewReader(text), 1<<20)
+	s, err := Parse(strings.NewReader(text), 1<<20, Application)
 	if err != nil || len(s.Arrived) != 0 || s.InFlightKnown {
 		t.Errorf("Parse = %+v, %v; nothing of this is inbound", s, err)
 	}
@@ -57,7 +57,7 @@ istio_requests_total{reporter="source",destination_app="x"} 9
 istio_requests_total{reporter="destination",source_app="b"} 3
 envoy_cluster_upstream_rq_active{cluster_name="inbound|8080||"} 4
 `
-	s, err = Parse(strings.NewReader(text), 1<<20)
+	s, err = Parse(strings.NewReader(text), 1<<20, Application)
 	want := Sample{Arrived: map[string]uint64{"istio_requests_total": 5}, InFlight: 4, InFlightKnown: true}
 	if diff := cmp.Diff(want, s); err != nil || diff != "" {
 		t.Errorf("Parse: %v (-want +got):\n%s", err, diff)
@@ -65,7 +65,7 @@ envoy_cluster_upstream_rq_active{cluster_name="inbound|8080||"} 4
 }
 
 func TestStatisticsAreBounded(t *testing.T) {
-	if _, err := Parse(strings.NewReader(strings.Repeat("envoy_x 1\n", 1000)), 100); !errors.Is(err, ErrTooLarge) {
+	if _, err := Parse(strings.NewReader(strings.Repeat("envoy_x 1\n", 1000)), 100, Application); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("Parse = %v", err)
 	}
 }
