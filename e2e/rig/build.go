@@ -208,15 +208,20 @@ func (b builder) prune(keep products) error {
 
 // istioDir is the folder of the Istio module, which holds its charts and the bootstrap template.
 func (b builder) istioDir(ctx context.Context) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "istio.io/istio")
-	cmd.Dir = filepath.Join(b.o.Repo, "e2e", "controlplane")
+	return moduleDir(ctx, b.o.Repo, "istio.io/istio")
+}
+
+// moduleDir is the folder of a module that the clusters' control planes are built from.
+func moduleDir(ctx context.Context, repo, path string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", path)
+	cmd.Dir = filepath.Join(repo, "e2e", "controlplane")
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("find Istio's module: %w", err)
+		return "", fmt.Errorf("find module %s: %w", path, err)
 	}
 	dir := strings.TrimSpace(string(out))
 	if dir == "" {
-		return "", fmt.Errorf("find Istio's module: not downloaded; run go mod download istio.io/istio in %s", cmd.Dir)
+		return "", fmt.Errorf("find module %s: not downloaded; run go mod download %s in %s", path, path, cmd.Dir)
 	}
 	return dir, nil
 }

@@ -44,7 +44,7 @@ func install(ctx context.Context, c *rig.Cluster, r release) error {
 		return err
 	}
 	cfg := action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler))
-	if err := cfg.Init(&getter{config: config}, namespace, "secret"); err != nil {
+	if err := cfg.Init(&getter{config: config}, Namespace, "secret"); err != nil {
 		return fmt.Errorf("cluster %q: helm: %w", c.Name, err)
 	}
 	chart, err := loader.Load(r.chart)
@@ -58,7 +58,7 @@ func install(ctx context.Context, c *rig.Cluster, r release) error {
 		return fmt.Errorf("cluster %q: helm get %s: %w", c.Name, r.name, err)
 	}
 	in := action.NewInstall(cfg)
-	in.ReleaseName, in.Namespace, in.CreateNamespace = r.name, namespace, true
+	in.ReleaseName, in.Namespace, in.CreateNamespace = r.name, Namespace, true
 	in.WaitStrategy, in.Timeout = kube.StatusWatcherStrategy, installLimit
 	if _, err := in.RunWithContext(ctx, chart, r.values); err != nil {
 		return fmt.Errorf("cluster %q: helm install %s: %w", c.Name, r.name, err)
@@ -70,7 +70,7 @@ func install(ctx context.Context, c *rig.Cluster, r release) error {
 // anew.
 func upgrade(ctx context.Context, c *rig.Cluster, cfg *action.Configuration, chart chart.Charter, r release) error {
 	up := action.NewUpgrade(cfg)
-	up.Namespace, up.WaitStrategy, up.Timeout = namespace, kube.StatusWatcherStrategy, installLimit
+	up.Namespace, up.WaitStrategy, up.Timeout = Namespace, kube.StatusWatcherStrategy, installLimit
 	if _, err := up.RunWithContext(ctx, r.name, chart, r.values); err != nil {
 		return fmt.Errorf("cluster %q: helm upgrade %s: %w", c.Name, r.name, err)
 	}
@@ -79,11 +79,11 @@ func upgrade(ctx context.Context, c *rig.Cluster, cfg *action.Configuration, cha
 		return err
 	}
 	selector := "app.kubernetes.io/instance=" + r.name
-	err = client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
+	err = client.CoreV1().Pods(Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return fmt.Errorf("cluster %q: start %s anew: %w", c.Name, r.name, err)
 	}
-	return c.WaitPodsReady(ctx, namespace, selector, 1, installLimit)
+	return c.WaitPodsReady(ctx, Namespace, selector, 1, installLimit)
 }
 
 // getter gives Helm the rig's way into a cluster, which goes through the
@@ -114,6 +114,6 @@ func (g *getter) ToRESTMapper() (meta.RESTMapper, error) {
 // ToRawKubeConfigLoader implements genericclioptions.RESTClientGetter. Helm
 // takes nothing from it but the default namespace.
 func (g *getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
-	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: namespace}}
+	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: Namespace}}
 	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), overrides)
 }

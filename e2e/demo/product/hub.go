@@ -26,7 +26,7 @@ const (
 // for the new one.
 func (p *Product) KillHub(ctx context.Context) error {
 	hub := p.fleet.Hub()
-	killed, err := hub.KillPods(ctx, namespace, hubSelector)
+	killed, err := hub.KillPods(ctx, Namespace, hubSelector)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *Product) KillHub(ctx context.Context) error {
 	}
 	now := int64(0)
 	for _, pod := range killed.Pods {
-		err := client.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		err := client.CoreV1().Pods(Namespace).Delete(ctx, pod, metav1.DeleteOptions{GracePeriodSeconds: &now})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete pod %s: %w", pod, err)
 		}
@@ -52,7 +52,7 @@ func (p *Product) StartHub(ctx context.Context) error { return p.scaleHub(ctx, 1
 
 // WaitHub waits until exactly one hub runs and is ready.
 func (p *Product) WaitHub(ctx context.Context) error {
-	return p.fleet.Hub().WaitPodsReady(ctx, namespace, hubSelector, 1, hubLimit)
+	return p.fleet.Hub().WaitPodsReady(ctx, Namespace, hubSelector, 1, hubLimit)
 }
 
 func (p *Product) scaleHub(ctx context.Context, n int) error {
@@ -62,8 +62,8 @@ func (p *Product) scaleHub(ctx context.Context, n int) error {
 		return err
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)
-	if _, err := client.AppsV1().Deployments(namespace).Patch(ctx, hubName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := client.AppsV1().Deployments(Namespace).Patch(ctx, hubName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("scale the hub to %d: %w", n, err)
 	}
-	return hub.WaitPodsReady(ctx, namespace, hubSelector, n, hubLimit)
+	return hub.WaitPodsReady(ctx, Namespace, hubSelector, n, hubLimit)
 }

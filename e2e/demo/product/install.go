@@ -19,8 +19,8 @@ import (
 	"github.com/weir-io/weir/e2e/rig"
 )
 
-// namespace is where weir lives in every cluster.
-const namespace = "weir-system"
+// Namespace is where weir lives in every cluster.
+const Namespace = "weir-system"
 
 // nodePort is where agents reach the hub, on its node's address.
 const nodePort = 30443

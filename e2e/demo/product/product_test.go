@@ -30,7 +30,7 @@ func TestTheChartTakesTheValuesOfTheHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := common.ReleaseOptions{Name: "weir", Namespace: namespace, Revision: 1, IsInstall: true}
+	options := common.ReleaseOptions{Name: "weir", Namespace: Namespace, Revision: 1, IsInstall: true}
 	// The values' schema is checked here.
 	all, err := util.ToRenderValues(chart, hubValues("10.0.0.1"), options, common.DefaultCapabilities.Copy())
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAServiceIsHeldWhenItIsReadyAndItsWeightsAreProven(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, held(v1alpha1.GlobalService{Status: c.status})); diff != "" {
+			if diff := cmp.Diff(c.want, Held(v1alpha1.GlobalService{Status: c.status})); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -77,7 +77,7 @@ func (p *Product) WaitService(ctx context.Context, ns, name string, limit time.D
 		if err != nil {
 			return "", err
 		}
-		return held(gs), nil
+		return Held(gs), nil
 	})
 	if err != nil {
 		return fmt.Errorf("service %s/%s: %w", ns, name, err)
@@ -85,8 +85,8 @@ func (p *Product) WaitService(ctx context.Context, ns, name string, limit time.D
 	return nil
 }
 
-// held says what is missing until weir holds a service.
-func held(gs v1alpha1.GlobalService) string {
+// Held says what is missing until weir holds a service; empty when it does.
+func Held(gs v1alpha1.GlobalService) string {
 	ready := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case ready == nil:

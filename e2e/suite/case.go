@@ -1,0 +1,111 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-io/weir/e2e/demo"
+	"github.com/weir-io/weir/e2e/demo/product"
+	"github.com/weir-io/weir/e2e/load"
+	"github.com/weir-io/weir/e2e/rig"
+)
+
+// Limits of a case, and of what brings the fleet back after it.
+const (
+	caseLimit    = 5 * time.Minute
+	restoreLimit = 4 * time.Minute
+)
+
+// Case is one act under load, at one attempt.
+type Case struct {
+	Fleet   *rig.Fleet
+	Weir    *product.Product
+	Session *demo.Session
+	// Logf logs to the test.
+	Logf func(format string, args ...any)
+
+	undo []func(context.Context) error
+}
+
+// Case runs one act of a test under load. The act tells by its error what it found wrong. What was sent meanwhile must all be
+// answered, and no POST executed twice.
+func (w *World) Case(t *testing.T, act func(context.Context, *Case) error) {
+	t.Helper()
+	session := w.load(t)
+	for attempt := 1; ; attempt++ {
+		c := &Case{Fleet: w.fleet, Weir: w.weir.value, Session: session, Logf: t.Logf}
+		account, err := c.run(t.Context(), act)
+		switch {
+		case len(account.Starved) == 0:
+			t.Logf("%s. %s", load.Verdict(account.Lost, account.Sent), load.Bound(account.Lost, account.Sent))
+			if err := errors.Join(err, verdict(account)); err != nil {
+				t.Fatal(err)
+			}
+			return
+		case attempt == 1:
+			t.Logf("The machine was too busy for %s. This proves nothing; the test is run once more. It found: %v", strings.Join(account.Starved, ", "), err)
+		default:
+			t.Fatalf("the machine was too busy for %s, twice: this proves nothing; run the test again with less beside it", strings.Join(account.Starved, ", "))
+		}
+	}
+}
+
+// run does the act, brings the fleet back, and settles what was sent meanwhile.
+func (c *Case) run(ctx context.Context, act func(context.Context, *Case) error) (load.Account, error) {
+	begin := time.Now()
+	acting, cancel := context.WithTimeout(ctx, caseLimit)
+	err := act(acting, c)
+	cancel()
+	if err != nil {
+		c.Logf("%s", c.picture(ctx))
+	}
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
+	defer cancel()
+	err = errors.Join(err, c.restore(back))
+	account, aerr := c.Session.Account(back, begin, time.Now())
+	return account, errors.Join(err, aerr)
+}
+
+// Undo has something done when the act is over, however it ended; the last one first.
+func (c *Case) Undo(f func(context.Context) error) { c.undo = append(c.undo, f) }
+
+// restore undoes what the act did, undrains every cluster, and waits for the old split.
+func (c *Case) restore(ctx context.Context) error {
+	var all []error
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		all = append(all, c.undo[i](ctx))
+	}
+	drains, err := c.Weir.Drains(ctx)
+	all = append(all, err)
+	for _, d := range drains {
+		all = append(all, c.Weir.Undrain(ctx, d.Spec.ClusterName, func(string) {}))
+	}
+	if err := c.WaitAtRest(ctx); err != nil {
+		all = append(all, err)
+	}
+	if err := errors.Join(all...); err != nil {
+		return fmt.Errorf("bring the fleet back: %w", err)
+	}
+	return nil
+}
+
+// verdict is what an account says against the act.
+func verdict(a load.Account) error {
+	if a.Lost == 0 && a.Duplicated == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "lost %d of %d requests, %d POSTs executed twice %v", a.Lost, a.Sent, a.Duplicated, a.Repeats[:min(len(a.Repeats), 5)])
+	for _, f := range a.Failures[:min(len(a.Failures), 10)] {
+		fmt.Fprintf(&b, "\n  %s %s %s sent %s, after %s: %s (first upstream %q)", f.Client, f.Class, f.ID,
+			time.Unix(0, f.Sent).UTC().Format("15:04:05.000"), time.Duration(f.End-f.Sent).Round(time.Millisecond), f.Err, f.Upstream)
+	}
+	return errors.New(b.String())
+}
