@@ -80,9 +80,8 @@ race: ## The pure packages and the resource view under the race detector.
 	$(if $(RACE),CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m -skip Explore $(RACE),@echo "race: no package yet")
 
 .PHONY: e2e
-e2e: ## End-to-end tests on a fleet of real clusters (root).
-# One package at a time, as a machine holds one fleet; -p 1 would compile one at a time as well, so vet goes first.
-	cd e2e && $(GO) vet ./... && $(GO) test -v -timeout 60m -p 1 -count=1 ./...
+e2e: bin/e2e ## End-to-end tests on fleets of real clusters, one for each topology (root).
+	@hack/e2e.sh bin/e2e
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME.

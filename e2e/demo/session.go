@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/e2e/demo/product"
 	"github.com/weir-io/weir/e2e/load"
@@ -113,6 +115,25 @@ func (s *Session) Arrivals(from, to time.Time) (map[string]int, error) {
 // ready.
 func (s *Session) Scale(ctx context.Context, cluster string, n int) error {
 	return s.stage.scale(ctx, cluster, n)
+}
+
+// Restart replaces the application's pods in a cluster as kubectl rollout restart
+// does, and waits until all are new and ready.
+func (s *Session) Restart(ctx context.Context, cluster string) error {
+	c, err := s.stage.fleet.Cluster(cluster)
+	if err != nil {
+		return err
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339))
+	_, err = client.AppsV1().Deployments(namespace).Patch(ctx, serverName, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("cluster %q: restart %s: %w", cluster, serverName, err)
+	}
+	return c.WaitDeployment(ctx, namespace, serverName, readyLimit)
 }
 
 // Pods lists the application's pods in a cluster.
