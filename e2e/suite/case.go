@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,8 +80,8 @@ func (c *Case) Undo(f func(context.Context) error) { c.undo = append(c.undo, f) 
 // restore undoes what the act did, undrains every cluster, and waits for the old split.
 func (c *Case) restore(ctx context.Context) error {
 	var all []error
-	for i := len(c.undo) - 1; i >= 0; i-- {
-		all = append(all, c.undo[i](ctx))
+	for _, undo := range slices.Backward(c.undo) {
+		all = append(all, undo(ctx))
 	}
 	drains, err := c.Weir.Drains(ctx)
 	all = append(all, err)
