@@ -411,15 +411,17 @@ func TestWhatAMemberMakesUpIsBounded(t *testing.T) {
 	w.look()
 	w.plan(split(1, map[string]int32{"c1": 500, "c2": 500}))
 	w.link.Await(t, "c2 was asked", func() bool { return len(w.members["c2"].agent.Targets()) > 0 })
-	target := w.members["c2"].agent.Targets()[0]
-	err := w.members["c2"].agent.SetProof(&pb.ProofFacts{Ref: target.GetRef(), Question: target.GetQuestion(), Weights: &pb.Verdict{
-		Level: "None", Generation: 1, Missing: []string{long + long[:20]}, MissingCount: 90, Unweighted: []string{long + long[:20]},
-		Reasons: []*pb.Missing{{Kind: "Proxy", Subject: long, Message: long}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.link.Await(t, "c2 has answered", func() bool { return len(w.link.Server.Snapshot("c2").Proofs) > 0 })
+	w.link.Await(t, "c2 has answered", func() bool {
+		target := w.members["c2"].agent.Targets()[0] // it may have been asked anew since
+		err := w.members["c2"].agent.SetProof(&pb.ProofFacts{Ref: target.GetRef(), Question: target.GetQuestion(), Weights: &pb.Verdict{
+			Level: "None", Generation: 1, Missing: []string{long + long[:20]}, MissingCount: 90, Unweighted: []string{long + long[:20]},
+			Reasons: []*pb.Missing{{Kind: "Proxy", Subject: long, Message: long}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(w.link.Server.Snapshot("c2").Proofs) > 0
+	})
 	gs := w.look()
 	if len(gs.Status.Ports) != 2 || len(gs.Status.Clusters[1].Workloads) > 100 {
 		t.Errorf("%d ports, %d workloads", len(gs.Status.Ports), len(gs.Status.Clusters[1].Workloads))
