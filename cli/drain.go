@@ -45,6 +45,9 @@ round at any time. Exit codes: 0 safe to power off, 1 refused or failed, 3 the t
 		Example: "  kubectl weir drain c2\n  kubectl weir drain c2 --proxy-timeout 2m",
 		Args:    exactly(1, "one cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notNegative(cmd, "proxy-timeout", "quiet-timeout", "timeout"); err != nil {
+				return err
+			}
 			f.setProxy, f.setQuiet = cmd.Flags().Changed("proxy-timeout"), cmd.Flags().Changed("quiet-timeout")
 			return runDrain(cmd.Context(), o, f, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -160,6 +163,9 @@ deleted. Exit codes: 0 in service, 1 failed, 3 the time given by --timeout passe
 		Example: "  kubectl weir undrain c2",
 		Args:    exactly(1, "one cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notNegative(cmd, "timeout"); err != nil {
+				return err
+			}
 			return runUndrain(cmd.Context(), o, args[0], wait, timeout, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

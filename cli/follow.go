@@ -84,7 +84,10 @@ func progressLine(d *v1alpha1.ClusterDrain) string {
 // printDrain prints how a drain stands.
 func (o *options) printDrain(out io.Writer, d *v1alpha1.ClusterDrain) error {
 	if o.output == "json" {
-		return printJSON(out, d)
+		whole := d.DeepCopy()
+		whole.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ClusterDrain")) // a client takes it off
+		whole.ManagedFields = nil
+		return printJSON(out, whole)
 	}
 	_, err := io.WriteString(out, drainText(d))
 	return err

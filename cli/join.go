@@ -95,6 +95,9 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if f.tokenTTL <= 0 {
 		return &ExitError{ExitUsage, fmt.Errorf("--token-ttl %s: give a time above 0", f.tokenTTL)}
 	}
+	if f.values == "-" && o.output == "json" {
+		return &ExitError{ExitUsage, errors.New("--values - and --output json both want standard output: write the values to a file")}
+	}
 	h, err := o.hub()
 	if err != nil {
 		return err

@@ -89,6 +89,13 @@ It talks to the hub: the cluster that --context (or the current context) names.`
 		}
 		return nil
 	}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return &ExitError{ExitUsage, fmt.Errorf("there is no verb %q; see %s --help", args[0], cmd.CommandPath())}
+		}
+		return nil
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &ExitError{ExitUsage, err} })
 	root.AddCommand(newJoin(o), newDrain(o), newUndrain(o), newStatus(o), newCheck(o))
 	return root
@@ -101,6 +108,25 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return &ExitError{ExitUsage, fmt.Errorf("%s takes %s at most; see %s --help", cmd.Name(), what, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// notNegative refuses times below 0.
+func notNegative(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if d, err := cmd.Flags().GetDuration(name); err == nil && d < 0 {
+			return &ExitError{ExitUsage, fmt.Errorf("--%s %s: give a time of 0 or more", name, d)}
+		}
+	}
+	return nil
 }
 
 func (o *options) config() (*rest.Config, error) {

@@ -45,7 +45,22 @@ func (h *hub) picture(ctx context.Context) (*picture, error) {
 	if err := h.List(ctx, &policies); err != nil {
 		return nil, fmt.Errorf("list traffic policies: %w", err)
 	}
-	return &picture{clusters.Items, services.Items, drains.Items, policies.Items}, nil
+	p := &picture{clusters.Items, services.Items, drains.Items, policies.Items}
+	p.forgetWriters()
+	return p, nil
+}
+
+// forgetWriters drops who wrote which field: it is longer than everything else together.
+func (p *picture) forgetWriters() {
+	for i := range p.Clusters {
+		p.Clusters[i].ManagedFields = nil
+	}
+	for i := range p.Services {
+		p.Services[i].ManagedFields = nil
+	}
+	for i := range p.Drains {
+		p.Drains[i].ManagedFields = nil
+	}
 }
 
 func newStatus(o *options) *cobra.Command {
@@ -55,7 +70,7 @@ func newStatus(o *options) *cobra.Command {
 		Long: `status shows on one screen, for each global service: where its traffic is (weight wanted, written, and the interval that
 any proxy may still use; ready and fenced pods; arrivals), why (the drain or policy behind it), and what weir waits for.`,
 		Example: "  kubectl weir status\n  kubectl weir status demo/echo",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne("one service"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := o.hub()
 			if err != nil {
@@ -119,20 +134,20 @@ func (p *picture) print(out io.Writer, now time.Time) error {
 		return err
 	}
 	for i := range p.Services {
-		printWhy(out, &p.Services[i], now)
+		p.printWhy(out, &p.Services[i], now)
 	}
 	return nil
 }
 
 // printWhy says why traffic is where it is, and what is waited for.
-func printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.Time) {
+func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.Time) {
 	s := gs.Status
 	_, _ = fmt.Fprintf(out, "\n%s/%s\n", gs.Namespace, gs.Name)
-	why := "traffic follows replicas"
-	if r := gs.Spec.Record; r != nil {
-		why = fmt.Sprintf("a move began %s ago", now.Sub(r.Since.Time).Round(time.Second))
+	fence := "none"
+	if gs.Spec.FenceGeneration > 0 {
+		fence = proof(s.Fence, now)
 	}
-	_, _ = fmt.Fprintf(out, "  why:     %s; weights %s, fence %s\n", why, proof(s.Weights, now), proof(s.Fence, now))
+	_, _ = fmt.Fprintf(out, "  why:     %s; weights %s, fence %s\n", p.why(gs, now), proof(s.Weights, now), fence)
 	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
 	}
@@ -151,6 +166,21 @@ func printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.Time) {
 	if s.SpillHeadroom != nil && *s.SpillHeadroom < 0 {
 		_, _ = fmt.Fprintf(out, "  headroom: if the largest cluster empties, the others lack %d replicas\n", -*s.SpillHeadroom)
 	}
+}
+
+// why names what moves a service's traffic.
+func (p *picture) why(gs *v1alpha1.GlobalService, now time.Time) string {
+	reasons := []string{"traffic follows replicas"}
+	if r := gs.Spec.Record; r != nil {
+		reasons = []string{fmt.Sprintf("a move began %s ago", now.Sub(r.Since.Time).Round(time.Second))}
+	}
+	for _, d := range p.Drains {
+		here := func(c v1alpha1.GlobalServiceClusterStatus) bool { return c.Name == d.Spec.ClusterName }
+		if d.Status.Goal != "" && slices.ContainsFunc(gs.Status.Clusters, here) {
+			reasons = append(reasons, fmt.Sprintf("%s of %s", d.Status.Goal, d.Spec.ClusterName))
+		}
+	}
+	return strings.Join(reasons, ", ")
 }
 
 func (p *picture) drainOf(cluster string) (drain, safe string) {

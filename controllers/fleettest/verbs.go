@@ -116,7 +116,7 @@ func (a *APIServer) delete(r *http.Request, t target, body []byte) (any, error) 
 			return nil, apierrors.NewConflict(a.resource(t), t.name, errors.New("the object is not the one in the precondition"))
 		}
 	}
-	return &metav1.Status{Status: metav1.StatusSuccess}, a.Store.Delete(r.Context(), u)
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}, a.Store.Delete(r.Context(), u)
 }
 
 func (a *APIServer) resource(t target) schema.GroupResource {
