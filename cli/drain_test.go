@@ -97,7 +97,9 @@ func TestWhatTheUserAcceptsStandsInTheDrain(t *testing.T) {
 }
 
 func TestADrainThatIsThereIsTurnedWhateverItsName(t *testing.T) {
-	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Name, d.Spec.Desired, d.Spec.LastCopy = "maintenance", v1alpha1.InService, v1alpha1.LastCopySkip })
+	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.Name, d.Spec.Desired, d.Spec.LastCopy = "maintenance", v1alpha1.InService, v1alpha1.LastCopySkip
+	})
 	young := drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Name, d.CreationTimestamp = "a-later-one", metav1.NewTime(now) })
 	old.CreationTimestamp = *at(time.Hour)
 	s := newShell(t, clusterObject("c2"), old, young)
@@ -127,7 +129,9 @@ func TestADrainOfAClusterThatIsNotThereAsksForNothing(t *testing.T) {
 }
 
 func TestADrainThatIsBeingGivenBackIsNotTurnedRound(t *testing.T) {
-	going := drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.DeletionTimestamp, d.Finalizers = at(time.Second), []string{"weir.io/undrain"} })
+	going := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.DeletionTimestamp, d.Finalizers = at(time.Second), []string{"weir.io/undrain"}
+	})
 	s := newShell(t, clusterObject("c2"), going)
 	r := s.run("drain", "c2")
 	r.want(t, 1, "being given back", "wait until it is gone")

@@ -88,15 +88,23 @@ type joined struct {
 	Expires string `json:"tokenExpires"`
 }
 
-func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.Writer) error {
+// validate refuses a command line that cannot be meant.
+func (f joinFlags) validate(output string) error {
 	if f.kubeconfig == "" && f.context == "" {
 		return &ExitError{ExitUsage, errors.New("say which cluster to join: --member-context or --member-kubeconfig")}
 	}
 	if f.tokenTTL <= 0 {
 		return &ExitError{ExitUsage, fmt.Errorf("--token-ttl %s: give a time above 0", f.tokenTTL)}
 	}
-	if f.values == "-" && o.output == "json" {
+	if f.values == "-" && output == "json" {
 		return &ExitError{ExitUsage, errors.New("--values - and --output json both want standard output: write the values to a file")}
+	}
+	return nil
+}
+
+func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.Writer) error {
+	if err := f.validate(o.output); err != nil {
+		return err
 	}
 	h, err := o.hub()
 	if err != nil {

@@ -58,10 +58,10 @@ func (s *shell) file(name, text string) string {
 
 // result is what a command left behind.
 type result struct {
-	code             int
-	out, progress    string
-	failed           string
-	hubWrote         []string
+	code          int
+	out, progress string
+	failed        string
+	hubWrote      []string
 }
 
 func (s *shell) run(args ...string) result {

@@ -74,7 +74,9 @@ func moving() *picture {
 	yes := true
 	p.Drains = []v1alpha1.ClusterDrain{
 		*drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Status.Goal, d.Status.Progress = v1alpha1.GoalDrain, "0/1" }),
-		*drainObject("c1", func(d *v1alpha1.ClusterDrain) { d.Status.Goal, d.Status.Progress, d.Status.SafeToPowerOff = v1alpha1.GoalDrain, "1/1", &yes }),
+		*drainObject("c1", func(d *v1alpha1.ClusterDrain) {
+			d.Status.Goal, d.Status.Progress, d.Status.SafeToPowerOff = v1alpha1.GoalDrain, "1/1", &yes
+		}),
 		*drainObject("c3", func(*v1alpha1.ClusterDrain) {}),
 	}
 	return p

@@ -50,7 +50,7 @@ type APIServer struct {
 }
 
 // NewAPIServer starts an API server on which objects stand. It ends with the test.
-func NewAPIServer(t testing.TB, objects ...client.Object) *APIServer {
+func NewAPIServer(t *testing.T, objects ...client.Object) *APIServer {
 	t.Helper()
 	withStatus := &unstructured.Unstructured{}
 	withStatus.SetGroupVersionKind(schema.GroupVersionKind{Group: "multicluster.x-k8s.io", Version: "v1beta1", Kind: "ServiceExport"})

@@ -16,7 +16,7 @@ import (
 )
 
 // Scheme knows Kubernetes' kinds and weir's.
-func Scheme(t testing.TB) *runtime.Scheme {
+func Scheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -29,12 +29,12 @@ func Scheme(t testing.TB) *runtime.Scheme {
 
 // Hub returns a client of a hub on which objects stand, their status too. What is applied must be valid by config/crd.
 // Faults may intercept calls; the zero value does nothing.
-func Hub(t testing.TB, faults interceptor.Funcs, objects ...client.Object) client.WithWatch {
+func Hub(t *testing.T, faults interceptor.Funcs, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	return interceptor.NewClient(validated(t, builder(t).WithObjects(objects...).Build()), faults)
 }
 
-func builder(t testing.TB) *fake.ClientBuilder {
+func builder(t *testing.T) *fake.ClientBuilder {
 	t.Helper()
 	return fake.NewClientBuilder().
 		WithScheme(Scheme(t)).

@@ -27,7 +27,7 @@ type Link struct {
 }
 
 // NewLink starts the hub's end. It ends with the test.
-func NewLink(t testing.TB) *Link {
+func NewLink(t *testing.T) *Link {
 	t.Helper()
 	authority, err := stream.NewAuthority(time.Now())
 	if err != nil {
@@ -50,7 +50,7 @@ func NewLink(t testing.TB) *Link {
 }
 
 // run runs f until the test ends, or until what it returns is called.
-func run(t testing.TB, f func(context.Context) error) (stop func()) {
+func run(t *testing.T, f func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -92,7 +92,7 @@ func (a *Agent) want(targets []*pb.Target) {
 }
 
 // Prove answers each target: all that it asks for is proven.
-func (a *Agent) Prove(t testing.TB) {
+func (a *Agent) Prove(t *testing.T) {
 	t.Helper()
 	for _, target := range a.Targets() {
 		verdict := func(generation int64) *pb.Verdict {
@@ -109,7 +109,7 @@ func (a *Agent) Prove(t testing.TB) {
 }
 
 // Join starts a member's agent with the services that stand there, and waits until the hub has heard it out.
-func (l *Link) Join(t testing.TB, cluster string, member *pb.MemberFacts, services ...*pb.ServiceFacts) *Agent {
+func (l *Link) Join(t *testing.T, cluster string, member *pb.MemberFacts, services ...*pb.ServiceFacts) *Agent {
 	t.Helper()
 	if l.Server.Snapshot(cluster) == nil {
 		if err := l.Server.Admit(cluster, stream.Settings{}); err != nil {
@@ -152,14 +152,14 @@ func (l *Link) Join(t testing.TB, cluster string, member *pb.MemberFacts, servic
 }
 
 // Leave stops an agent and waits until the hub has noticed.
-func (l *Link) Leave(t testing.TB, cluster string, a *Agent) {
+func (l *Link) Leave(t *testing.T, cluster string, a *Agent) {
 	t.Helper()
 	a.Stop()
 	l.Await(t, cluster+" is gone", func() bool { return !l.Server.Snapshot(cluster).Connected })
 }
 
 // Await waits until something holds of what the hub knows.
-func (l *Link) Await(t testing.TB, what string, holds func() bool) {
+func (l *Link) Await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	again := time.NewTicker(50 * time.Millisecond) // a beat is no change.

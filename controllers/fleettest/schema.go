@@ -19,7 +19,7 @@ import (
 
 // converters are what server-side apply merges by: weir's kinds by their definitions, Kubernetes' by client-go's, all
 // others by their shape, in which a list is one value.
-func converters(t testing.TB) []managedfields.TypeConverter {
+func converters(t *testing.T) []managedfields.TypeConverter {
 	t.Helper()
 	definitions, err := crd.All()
 	if err != nil {

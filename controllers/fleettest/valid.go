@@ -28,7 +28,7 @@ type rule struct {
 	lists     *structural.Structural
 }
 
-func rules(t testing.TB) map[schema.GroupKind]rule {
+func rules(t *testing.T) map[schema.GroupKind]rule {
 	t.Helper()
 	definitions, err := crd.All()
 	if err != nil {
@@ -55,7 +55,7 @@ func rules(t testing.TB) map[schema.GroupKind]rule {
 
 // validated refuses what an API server would refuse of what controllers apply: texts and lists that are too long,
 // values of no enum, keys that stand twice.
-func validated(t testing.TB, c client.WithWatch) client.WithWatch {
+func validated(t *testing.T, c client.WithWatch) client.WithWatch {
 	t.Helper()
 	byKind := rules(t)
 	check := func(ctx context.Context, c client.Client, applied runtime.ApplyConfiguration) error {

@@ -140,7 +140,8 @@ func TestWhatStopsWeirIsNamedAndNothingIsWritten(t *testing.T) {
 		"a policy that is missing": {annotated(v1alpha1.AnnotationTrafficPolicy, "none"), nil, "False BadAnnotation", []string{`"none"`, "namespace demo"}},
 		"two policies": {
 			annotated(v1alpha1.AnnotationTrafficPolicy, "good"), annotated(v1alpha1.AnnotationTrafficPolicy, "static"),
-			"False BadAnnotation", []string{"to one value in all of them"},
+			"False BadAnnotation",
+			[]string{"to one value in all of them"},
 		},
 		"nothing": {annotated(v1alpha1.AnnotationTrafficPolicy, "good"), nil, "True Steered", nil},
 	}
@@ -189,7 +190,7 @@ func TestAnEditInWeirsOwnRuleStopsItAndNamesWhoWrote(t *testing.T) {
 	_ = unstructured.SetNestedSlice(edited.Object, routes, "spec", "http")
 	edited.SetManagedFields(append(edited.GetManagedFields(), metav1.ManagedFieldsEntry{
 		Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "networking.istio.io/v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec": {"f:http": {}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec": {"f:http": {}}}`),
 	}))
 	raw, err := edited.MarshalJSON()
 	if err != nil {
@@ -297,9 +298,9 @@ func TestAMemberThatWasDrainedAndIsOffIsLeftOut(t *testing.T) {
 	w.plan(split(2, map[string]int32{"c1": 500, "c2": 0, "c3": 500}, "c2"))
 	w.link.Leave(t, "c2", w.members["c2"].agent)
 	w.members["c2"].Stop()
-	gs := w.plan(split(3, map[string]int32{"c1": 600, "c2": 0, "c3": 400}, "c2"))
+	w.plan(split(3, map[string]int32{"c1": 600, "c2": 0, "c3": 400}, "c2"))
 	w.prove("c1", "c3")
-	gs = w.look()
+	gs := w.look()
 	if reason, message := ready(gs); reason != "True Steered" {
 		t.Errorf("got %s: %s", reason, message)
 	}

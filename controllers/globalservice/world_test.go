@@ -192,7 +192,7 @@ func (w *world) set(name string, f *pb.ServiceFacts) {
 	if err := w.members[name].agent.SetService(f); err != nil {
 		w.Fatal(err)
 	}
-	w.link.Await(w, name+" has told", func() bool {
+	w.link.Await(w.T, name+" has told", func() bool {
 		return w.link.Server.Snapshot(name).Services[key].Value.GetResourceVersion() == f.GetResourceVersion()
 	})
 }
@@ -200,7 +200,7 @@ func (w *world) set(name string, f *pb.ServiceFacts) {
 func (w *world) remove(name string) {
 	w.Helper()
 	w.members[name].agent.RemoveService(key)
-	w.link.Await(w, name+" has told", func() bool {
+	w.link.Await(w.T, name+" has told", func() bool {
 		_, there := w.link.Server.Snapshot(name).Services[key]
 		return !there
 	})
@@ -210,9 +210,9 @@ func (w *world) remove(name string) {
 func (w *world) prove(names ...string) {
 	w.Helper()
 	for _, name := range names {
-		w.link.Await(w, name+" was asked", func() bool { return len(w.members[name].agent.Targets()) > 0 })
-		w.link.Await(w, name+" has proven", func() bool {
-			w.members[name].agent.Prove(w)
+		w.link.Await(w.T, name+" was asked", func() bool { return len(w.members[name].agent.Targets()) > 0 })
+		w.link.Await(w.T, name+" has proven", func() bool {
+			w.members[name].agent.Prove(w.T)
 			_, ok := w.link.Server.Snapshot(name).Proofs[key]
 			return ok
 		})

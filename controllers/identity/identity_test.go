@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -165,9 +166,7 @@ func TestATokenThatIsDamagedLetsNobodyIn(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenPrefix + "x"}, Data: map[string][]byte{}}
-			for k, v := range good {
-				s.Data[k] = v
-			}
+			maps.Copy(s.Data, good)
 			s.Data[c.key] = []byte(c.value)
 			_, kube := serve(t, s)
 			_, err := (&Tokens{Client: kube, Namespace: namespace}).Token(t.Context(), "x")

@@ -165,8 +165,8 @@ func TestASilentMemberCostsOneTimeOutAndIsAskedAgainAfterAPause(t *testing.T) {
 func TestAnAnswerOfAnyKindEndsTheBackOff(t *testing.T) {
 	b := newBench(t)
 	m := b.open(t)
-	m.note(errTimeout{})
-	m.note(errTimeout{})
+	m.note(timeoutError{})
+	m.note(timeoutError{})
 	if _, err := b.door.Open(t.Context(), b.cluster); !errors.Is(err, ErrNotConnected) {
 		t.Fatalf("got %v", err)
 	}
@@ -182,8 +182,8 @@ func TestAnAnswerOfAnyKindEndsTheBackOff(t *testing.T) {
 	}
 }
 
-type errTimeout struct{}
+type timeoutError struct{}
 
-func (errTimeout) Error() string   { return "timeout" }
-func (errTimeout) Timeout() bool   { return true }
-func (errTimeout) Temporary() bool { return true }
+func (timeoutError) Error() string   { return "timeout" }
+func (timeoutError) Timeout() bool   { return true }
+func (timeoutError) Temporary() bool { return true }

@@ -53,7 +53,7 @@ func newWorld(t *testing.T, gs *v1alpha1.GlobalService, drains ...v1alpha1.Clust
 			}
 			err := c.Apply(ctx, o, opts...)
 			if err == nil {
-				gs, last := w.service(), v1alpha1.StepRecord{}
+				gs, last := w.service(), v1alpha1.StepRecord{} //nolint:contextcheck // the test's own context.
 				if n := len(gs.Status.Steps); n > 0 {
 					last = gs.Status.Steps[n-1]
 				}
