@@ -160,12 +160,18 @@ func (r *Reconciler) tell(in *input, before, after ownedStatus) {
 		}
 		r.Recorder.Eventf(in.service, nil, kind, c.Reason, c.Type, "%s", c.Message)
 	}
-	if after.Weights.Level == v1alpha1.ProofProven && (before.Weights.Level != v1alpha1.ProofProven || before.Weights.Generation != after.Weights.Generation) {
+	if becameProven(before.Weights, after.Weights) {
 		r.proofSpan(in, "weights", after.Weights)
 	}
-	if after.Fence.Level == v1alpha1.ProofProven && before.Fence.Generation != after.Fence.Generation {
+	if becameProven(before.Fence, after.Fence) {
 		r.proofSpan(in, "fence", after.Fence)
 	}
+}
+
+// becameProven says whether a generation is proven that was not before; generation 0 is nothing to prove.
+func becameProven(before, after v1alpha1.ProofStatus) bool {
+	return after.Level == v1alpha1.ProofProven && after.Generation > 0 &&
+		(before.Level != v1alpha1.ProofProven || before.Generation != after.Generation)
 }
 
 // proofSpan puts a proof into the trace of the move it serves, from the step that asked for it on.
