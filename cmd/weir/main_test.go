@@ -1,0 +1,325 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/weir-io/weir/controllers/fleettest"
+	"github.com/weir-io/weir/controllers/identity"
+	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/resview/stream"
+)
+
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := newCommand()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
+	for _, name := range []string{"POD_NAMESPACE", "POD_NAME", "POD_IP"} {
+		t.Setenv(name, "")
+	}
+	agent := []string{"agent", "--hub", "h:1", "--cluster", "c1", "--hub-ca-file", "f", "--namespace", "n", "--pod-name", "p", "--pod-ip", "10.0.0.1"}
+	without := func(flag string) []string {
+		var out []string
+		for i := 0; i < len(agent); i++ {
+			if agent[i] == flag {
+				i++
+				continue
+			}
+			out = append(out, agent[i])
+		}
+		return out
+	}
+	cases := map[string]struct {
+		args []string
+		says string
+	}{
+		"log level":         {[]string{"hub", "--log-level", "loud"}, `--log-level "loud": want debug`},
+		"no such command":   {[]string{"server"}, `"server"`},
+		"an argument":       {[]string{"hub", "x"}, `"x"`},
+		"no address":        {[]string{"hub"}, "--advertise-address is empty"},
+		"no port":           {[]string{"hub", "--advertise-address", "hub"}, `--advertise-address "hub" is not host:port`},
+		"sight too short":   {[]string{"hub", "--advertise-address", "h:1", "--sight-lost-after", "1ms"}, "--sight-lost-after 1ms is too short"},
+		"budget below zero": {[]string{"hub", "--advertise-address", "h:1", "--budget-endpoints", "-1"}, "--budget-endpoints must not be negative"},
+		"no hub":            {without("--hub"), "--hub is empty"},
+		"no cluster":        {without("--cluster"), "--cluster is empty"},
+		"no authority":      {without("--hub-ca-file"), "--hub-ca-file is empty"},
+		"no namespace":      {without("--namespace"), "--namespace is empty"},
+		"no name":           {without("--pod-name"), "--pod-name is empty"},
+		"no pod address":    {without("--pod-ip"), `--pod-ip "" is no address`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := run(t, c.args...); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestTheAgentTakesItsPlaceFromTheEnvironmentOfItsPod(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "weir-agent")
+	t.Setenv("POD_NAME", "agent-0")
+	t.Setenv("POD_IP", "10.0.0.7")
+	out, err := run(t, "agent", "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`(default "weir-agent")`, `(default "agent-0")`, `(default "10.0.0.7")`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+}
+
+func TestTheVersionIsShown(t *testing.T) {
+	if out, err := run(t, "--version"); err != nil || !strings.Contains(out, version) {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestAProbeAnswersWithWhatIsWrong(t *testing.T) {
+	var wrong error
+	server := httptest.NewServer(probe(func() error { return wrong }))
+	defer server.Close()
+	get := func() (int, string) {
+		response, err := server.Client().Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var b bytes.Buffer
+		if _, err := b.ReadFrom(response.Body); err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, b.String()
+	}
+	if code, _ := get(); code != http.StatusOK {
+		t.Errorf("well: %d", code)
+	}
+	wrong = errors.New("the inventory is not read yet")
+	if code, body := get(); code != http.StatusServiceUnavailable || !strings.Contains(body, "the inventory is not read yet") {
+		t.Errorf("unwell: %d %q", code, body)
+	}
+}
+
+func TestServingEndsWithItsContextAndAnAddressThatIsTakenIsNamed(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, "127.0.0.1:0", http.NotFoundHandler()) }()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("a stop is no error: %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if err := serve(t.Context(), listener.Addr().String(), http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), listener.Addr().String()) {
+		t.Errorf("got %v", err)
+	}
+	if err := (link{address: listener.Addr().String()}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestATokenThatIsNotThereIsNone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("id.secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		path, want string
+		fails      bool
+	}{
+		"no file named": {"", "", false},
+		"no file":       {file + "-gone", "", false},
+		"a file":        {file, "id.secret", false},
+		"a directory":   {filepath.Dir(file), "", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := readToken(c.path)
+			if got != c.want || (err != nil) != c.fails {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestTheVersionOfAnAPIServerThatDoesNotAnswerIsUnknown(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = w.Write([]byte(`{"gitVersion": "v1.34.1"}`))
+		}
+	}))
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := serverVersion(t.Context(), kube); got != "v1.34.1" {
+		t.Errorf("got %q", got)
+	}
+	server.Close()
+	if got := serverVersion(t.Context(), kube); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestExpiredTokensAreSweptEveryHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := fake.NewClientset()
+		_, record, err := stream.NewToken("c1", time.Now().Add(90*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := identity.TokenSecret("weir-system", record)
+		secret.Data = map[string][]byte{}
+		for k, v := range secret.StringData {
+			secret.Data[k] = []byte(v)
+		}
+		if _, err := kube.CoreV1().Secrets("weir-system").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		left := func() int {
+			list, err := kube.CoreV1().Secrets("weir-system").List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list.Items)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- sweeper{&identity.Tokens{Client: kube, Namespace: "weir-system"}}.Start(ctx) }()
+		time.Sleep(89 * time.Minute) //nolint:forbidigo // fake time.
+		if left() != 1 {
+			t.Error("a token that may be used is gone")
+		}
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // fake time.
+		if left() != 0 {
+			t.Error("a token that has expired is still there")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheAuthorityIsLookedAfterEveryDayWhateverFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		times := 0
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- rotator{func(context.Context) error {
+				times++
+				return errors.New("down")
+			}}.Start(ctx)
+		}()
+		time.Sleep(3*24*time.Hour + time.Minute) //nolint:forbidigo // fake time.
+		stop()
+		if err := <-ended; err != nil || times != 3 {
+			t.Errorf("%d times, %v", times, err)
+		}
+	})
+}
+
+func TestTheHubPublishesWhereItIsAndWhomToTrust(t *testing.T) {
+	kube := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "hub-1"}})
+	o := hubOptions{namespace: "weir-system", advertise: "hub.example.com:443"}
+	server, rotate, err := newLink(t.Context(), o, kube, slog.New(slog.DiscardHandler))
+	if err != nil || server == nil {
+		t.Fatal(err)
+	}
+	address, ca, err := identity.Published(t.Context(), kube, "weir-system")
+	if address != o.advertise || !bytes.Contains(ca, []byte("BEGIN CERTIFICATE")) || err != nil {
+		t.Errorf("%q, %q, %v", address, ca, err)
+	}
+	if err := rotate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, again, _ := identity.Published(t.Context(), kube, "weir-system")
+	if !bytes.Equal(ca, again) {
+		t.Error("a young authority was replaced")
+	}
+}
+
+func TestAHubThatCannotTellWhoItIsDoesNotStart(t *testing.T) {
+	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "h:1"}, fake.NewClientset(), nil); err == nil || !strings.Contains(err.Error(), "kube-system") {
+		t.Errorf("got %v", err)
+	}
+	kube := fake.NewClientset()
+	kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("down") })
+	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "h:1"}, kube, nil); err == nil || !strings.Contains(err.Error(), "authority") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryControllerCanBeAddedToTheHub(t *testing.T) {
+	server := fleettest.NewAPIServer(t)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, server.Kubeconfig("t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig)
+	o := hubOptions{namespace: "weir-system", metrics: "0", health: "0", sightLost: time.Minute}
+	m, err := newManager(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := fleettest.NewLink(t)
+	if err := addControllers(m, o, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
+		t.Error(err)
+	}
+	if err := addControllers(m, o, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
+		t.Errorf("twice the same: %v", err)
+	}
+}
+
+func TestTracesGoToACollectorOnlyWhereOneIsNamed(t *testing.T) {
+	for endpoint, o := range map[string]hubOptions{"none": {}, "one": {otlpEndpoint: "127.0.0.1:1", otlpInsecure: true}} {
+		provider, err := newTraces(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", endpoint, err)
+		}
+		_, span := provider.Tracer("x").Start(t.Context(), "y")
+		if !span.SpanContext().IsSampled() {
+			t.Errorf("%s: a span of a drain may be left out", endpoint)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // nobody waits for the collector that is not there
+		_ = provider.Shutdown(ctx)
+	}
+}
