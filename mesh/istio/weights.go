@@ -44,7 +44,7 @@ func Weights(shares []int32) ([]int32, error) {
 	left := int32(totalWeight)
 	for i, s := range shares {
 		if s > 0 {
-			weights[i] = max(1, int32(int64(s)*totalWeight/total))
+			weights[i] = max(1, int32(int64(s)*totalWeight/total)) //nolint:gosec // at most totalWeight.
 		}
 		left -= weights[i]
 	}

@@ -56,7 +56,8 @@ func verify(c Credentials, serverName string, state tls.ConnectionState) error {
 		between.AddCert(cert)
 	}
 	_, err = state.PeerCertificates[0].Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: between, DNSName: serverName, CurrentTime: time.Now()})
+		Roots: roots, Intermediates: between, DNSName: serverName, CurrentTime: time.Now(),
+	})
 	if err != nil {
 		return fmt.Errorf("istiod's certificate: %w", err)
 	}

@@ -40,8 +40,10 @@ func judge(rules Rules, o Observation, c claim, asked time.Time, m claimMemory) 
 	if m.question != c.question {
 		m = claimMemory{question: c.question}
 	}
-	j := judgement{rules: rules, o: o, claim: c, before: m,
-		after: claimMemory{question: c.question, agreed: map[string]time.Time{}, marks: map[string]mark{}}}
+	j := judgement{
+		rules: rules, o: o, claim: c, before: m,
+		after: claimMemory{question: c.question, agreed: map[string]time.Time{}, marks: map[string]mark{}},
+	}
 	p := Proof{Level: LevelNone, Fresh: j.fresh()}
 	if c.empty != "" {
 		p.Reasons = []Reason{{Code: c.empty}}
@@ -179,10 +181,18 @@ func (j *judgement) replicaFault(r Replica, f canary.Finding) (ReasonCode, strin
 		return ReasonUnreachable, "no reading within the lease"
 	case !bound(r):
 		return ReasonUnbound, ""
-	case f.Sight == canary.SightNone:
+	}
+	return sightFault(f)
+}
+
+// sightFault tells why a canary that is connected sees too little.
+func sightFault(f canary.Finding) (ReasonCode, string) {
+	switch f.Sight {
+	case canary.SightNone:
 		return ReasonNoCanary, "no answer yet for " + f.Subject
-	case f.Sight == canary.SightBlind:
+	case canary.SightBlind:
 		return ReasonBlind, f.Subject
+	case canary.SightOld, canary.SightNew:
 	}
 	return "", ""
 }

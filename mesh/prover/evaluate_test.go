@@ -36,8 +36,10 @@ func scene(at time.Duration) Observation {
 	return Observation{
 		Now:       now,
 		Namespace: "istio-system",
-		Target: Target{Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Ports: []Port{{Number: 8080, Routed: true}},
-			Subsets: []string{fakeSubset}, Generation: 2, FenceGeneration: 1, Active: true},
+		Target: Target{
+			Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Ports: []Port{{Number: 8080, Routed: true}},
+			Subsets: []string{fakeSubset}, Generation: 2, FenceGeneration: 1, Active: true,
+		},
 		Asked:       Asked{Rules: evalStart, Weights: evalStart, Fence: evalStart},
 		CensusKnown: true,
 		Pods:        []census.Pod{{Namespace: "demo", Name: "a", Kind: census.KindSidecar, Phase: census.PhaseRunning}},
@@ -124,10 +126,14 @@ func TestWhatStandsAgainstAProofIsNamed(t *testing.T) {
 			o.Reach = map[string]concern.Reach{"a.demo": {}}
 			o.Young = map[string]bool{"a.demo": true}
 		}, code: ReasonUnknownScope, subject: "a.demo"},
-		"late canary": {change: func(o *Observation) { row(o).Routes = acked(6, 9); o.Replicas[0].Canary.Routes.Initial = true },
-			code: ReasonNoPush, subject: "a.demo", renew: true},
-		"late canary, on its way": {change: func(o *Observation) { row(o).Routes.Acked = nonce(6, 9); o.Replicas[0].Canary.Routes.Initial = true },
-			code: ReasonBehind, subject: "a.demo"},
+		"late canary": {
+			change: func(o *Observation) { row(o).Routes = acked(6, 9); o.Replicas[0].Canary.Routes.Initial = true },
+			code:   ReasonNoPush, subject: "a.demo", renew: true,
+		},
+		"late canary, on its way": {
+			change: func(o *Observation) { row(o).Routes.Acked = nonce(6, 9); o.Replicas[0].Canary.Routes.Initial = true },
+			code:   ReasonBehind, subject: "a.demo",
+		},
 		"second row behind": {change: func(o *Observation) {
 			c := o.Replicas[0].Reading.Connections
 			o.Replicas[0].Reading.Connections = append(slices.Clone(c), syncz.Connection{Proxy: "a.demo", Routes: acked(6, 8)})

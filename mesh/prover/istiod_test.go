@@ -6,6 +6,7 @@ package prover
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ type fakeConn struct {
 type fakeStatus struct {
 	Sent      string    `json:"sent,omitempty"`
 	Acked     string    `json:"acked,omitempty"`
-	SentTime  time.Time `json:"sentTime,omitempty"`
+	SentTime  time.Time `json:"sentTime,omitzero"`
 	LastError string    `json:"lastError,omitempty"`
 }
 
@@ -152,8 +153,10 @@ func (i *fakeIstiod) push() {
 func (i *fakeIstiod) connect(proxy string, kind proxyKind, isCanary bool, out func(fakeAnswer)) *fakeConn {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	c := &fakeConn{istiod: i, proxy: proxy, kind: kind, canary: isCanary, names: map[string][]string{},
-		last: i.ctx, status: map[string]fakeStatus{}, out: out}
+	c := &fakeConn{
+		istiod: i, proxy: proxy, kind: kind, canary: isCanary, names: map[string][]string{},
+		last: i.ctx, status: map[string]fakeStatus{}, out: out,
+	}
 	i.conns = append(i.conns, c)
 	if !isCanary {
 		for _, t := range []string{typeCDS, canary.TypeEndpoints, typeLDS, canary.TypeRoutes} {
@@ -197,8 +200,10 @@ func (c *fakeConn) process() {
 func (c *fakeConn) send(typeURL string, names []string) {
 	i := c.istiod
 	i.ids++
-	a := fakeAnswer{typeURL: typeURL, generation: c.last.generation, addresses: map[netip.Addr]bool{},
-		nonce: fmt.Sprintf("%s%08x-0000-4000-8000-%012x", c.last.version, i.ids, i.ids)}
+	a := fakeAnswer{
+		typeURL: typeURL, generation: c.last.generation, addresses: map[netip.Addr]bool{},
+		nonce: fmt.Sprintf("%s%08x-0000-4000-8000-%012x", c.last.version, i.ids, i.ids),
+	}
 	for ip := range i.index {
 		a.addresses[ip] = true
 	}
@@ -292,7 +297,9 @@ func fakeEndpoints(name string, a fakeAnswer) *endpoint.ClusterLoadAssignment {
 	for ip := range a.addresses {
 		l.LbEndpoints = append(l.LbEndpoints, &endpoint.LbEndpoint{HostIdentifier: &endpoint.LbEndpoint_Endpoint{
 			Endpoint: &endpoint.Endpoint{Address: &core.Address{Address: &core.Address_SocketAddress{
-				SocketAddress: &core.SocketAddress{Address: ip.String()}}}}}})
+				SocketAddress: &core.SocketAddress{Address: ip.String()},
+			}}},
+		}})
 	}
 	out.Endpoints = append(out.Endpoints, l)
 	return out
@@ -305,11 +312,11 @@ func (i *fakeIstiod) syncz() []byte {
 	list := make([]map[string]any, 0, len(i.conns))
 	for _, c := range i.conns {
 		resources := map[string]fakeStatus{}
-		for t, s := range c.status {
-			resources[t] = s
-		}
-		list = append(list, map[string]any{"proxy": c.proxy, "cluster_id": "c1", "proxy_type": "sidecar",
-			"istio_version": "1.31.0", "resources": resources})
+		maps.Copy(resources, c.status)
+		list = append(list, map[string]any{
+			"proxy": c.proxy, "cluster_id": "c1", "proxy_type": "sidecar",
+			"istio_version": "1.31.0", "resources": resources,
+		})
 	}
 	out, err := json.Marshal(list)
 	if err != nil {
@@ -344,9 +351,13 @@ func fakeDump(kind proxyKind, generation int64) []byte {
 	if generation > 0 {
 		configs = append(configs, map[string]any{"@type": typeCDS, "name": sub})
 	}
-	configs = append(configs, map[string]any{"@type": canary.TypeRoutes, "name": "8080",
-		"virtualHosts": []any{map[string]any{"name": fakeHost + ":8080", "domains": []any{fakeHost},
-			"routes": []any{map[string]any{"name": name, "route": map[string]any{"cluster": base}}}}}})
+	configs = append(configs, map[string]any{
+		"@type": canary.TypeRoutes, "name": "8080",
+		"virtualHosts": []any{map[string]any{
+			"name": fakeHost + ":8080", "domains": []any{fakeHost},
+			"routes": []any{map[string]any{"name": name, "route": map[string]any{"cluster": base}}},
+		}},
+	})
 	out, err := json.Marshal(map[string]any{"configs": configs})
 	if err != nil {
 		panic(err) // Only strings.

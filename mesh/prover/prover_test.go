@@ -66,18 +66,24 @@ func newMesh(t *testing.T, options ...func(*Config)) *mesh {
 	m.snap.Istiods = []IstiodPod{m.server.pod}
 	for n, kind := range []proxyKind{kindWeighted, kindWeighted, kindForeign, kindHidden} {
 		name := "p" + strconv.Itoa(n)
-		p := &fakeProxy{kind: kind, pod: census.Pod{Namespace: "demo", Name: name, UID: name, Kind: census.KindSidecar,
-			Phase: census.PhaseRunning, Labels: map[string]string{"kind": strconv.Itoa(int(kind))}, Created: time.Now().Add(-time.Hour)}}
+		p := &fakeProxy{kind: kind, pod: census.Pod{
+			Namespace: "demo", Name: name, UID: name, Kind: census.KindSidecar,
+			Phase: census.PhaseRunning, Labels: map[string]string{"kind": strconv.Itoa(int(kind))}, Created: time.Now().Add(-time.Hour),
+		}}
 		m.proxies = append(m.proxies, p)
 		m.snap.Pods = append(m.snap.Pods, p.pod)
 		p.connect(fake)
 	}
-	m.target = Target{Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Generation: 1,
-		Ports: []Port{{Number: fakePort, Routed: true}}, Subsets: []string{fakeSubset}, Active: true}
-	cfg := Config{Cluster: m, Credentials: fakeCredentials{ca: m.ca, token: testToken},
+	m.target = Target{
+		Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Generation: 1,
+		Ports: []Port{{Number: fakePort, Routed: true}}, Subsets: []string{fakeSubset}, Active: true,
+	}
+	cfg := Config{
+		Cluster: m, Credentials: fakeCredentials{ca: m.ca, token: testToken},
 		Place:          canary.Place{Name: "a", Namespace: "istio-system", IP: netip.MustParseAddr("127.0.0.1"), ClusterID: "c1", Version: "1.31.0"},
 		Rules:          DefaultRules(),
-		ActiveInterval: 50 * time.Millisecond, IdleInterval: 50 * time.Millisecond, QuietInterval: 20 * time.Millisecond}
+		ActiveInterval: 50 * time.Millisecond, IdleInterval: 50 * time.Millisecond, QuietInterval: 20 * time.Millisecond,
+	}
 	cfg.Rules.Hold = testHold
 	for _, o := range options {
 		o(&cfg)
@@ -360,8 +366,10 @@ func TestQuietIsMeasuredAtTheServersSide(t *testing.T) {
 }
 
 func TestTooManyOrTwiceTheSameTargetIsRefused(t *testing.T) {
-	p, err := New(Config{Cluster: &mesh{}, Credentials: fakeCredentials{},
-		Place: canary.Place{Name: "a", Namespace: "istio-system", IP: netip.MustParseAddr("127.0.0.1")}})
+	p, err := New(Config{
+		Cluster: &mesh{}, Credentials: fakeCredentials{},
+		Place: canary.Place{Name: "a", Namespace: "istio-system", IP: netip.MustParseAddr("127.0.0.1")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func (p *Prover) start(ctx context.Context, pod IstiodPod) *replica {
 	ctx, stop := context.WithCancel(ctx)
 	r := &replica{pod: pod, stop: stop, done: make(chan struct{})}
 	r.canary = canary.New(pod.XDS, p.cfg.Place.Node(), func() { signal(p.news) },
-		dialOptions(p.cfg.Credentials, p.cfg.ServerName)...)
+		dialOptions(p.cfg.Credentials, p.cfg.ServerName)...) //nolint:contextcheck // a handshake has no context of its own.
 	go func() {
 		defer close(r.done)
 		r.canary.Run(ctx)

@@ -47,9 +47,8 @@ type sim struct {
 // simIstiod is a replica with the prover's canary on it.
 type simIstiod struct {
 	*fakeIstiod
-	lag     time.Duration // of its informers
-	unseen  time.Time     // when the store last changed, if not yet observed
-	dueAt   time.Time     // when the debounce ends
+	unseen  time.Time // when the store last changed, if not yet observed
+	dueAt   time.Time // when the debounce ends
 	conn    *fakeConn
 	ledger  canary.Ledger
 	inbox   []*discovery.DiscoveryResponse
@@ -70,9 +69,12 @@ func simAddresses(n int) []netip.Addr {
 }
 
 func newSim(t *testing.T, seed uint64, keep bool) *sim {
+	t.Helper()
 	s := &sim{t: t, r: rand.New(rand.NewPCG(seed, 17)), keep: keep, now: simStart, dumps: map[string]concern.Reach{}}
-	s.target = Target{Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Generation: 1,
-		Ports: []Port{{Number: fakePort, Routed: true}}, Subsets: []string{fakeSubset}, Active: true}
+	s.target = Target{
+		Namespace: "demo", Name: "echo", Hosts: []string{fakeHost}, Generation: 1,
+		Ports: []Port{{Number: fakePort, Routed: true}}, Subsets: []string{fakeSubset}, Active: true,
+	}
 	for n := range 1 + s.r.IntN(2) {
 		s.addIstiod(n, 1)
 	}
@@ -97,8 +99,10 @@ func (s *sim) addIstiod(n int, generation int64) {
 }
 
 func (s *sim) addProxy(n int, kind proxyKind, phase census.Phase) {
-	p := &fakeProxy{kind: kind, pod: census.Pod{Namespace: "demo", Name: fmt.Sprintf("p%d", n), UID: fmt.Sprint(n),
-		Kind: census.KindSidecar, Phase: phase, Created: s.now, Labels: map[string]string{"kind": fmt.Sprint(kind)}}}
+	p := &fakeProxy{kind: kind, pod: census.Pod{
+		Namespace: "demo", Name: fmt.Sprintf("p%d", n), UID: fmt.Sprint(n),
+		Kind: census.KindSidecar, Phase: phase, Created: s.now, Labels: map[string]string{"kind": fmt.Sprint(kind)},
+	}}
 	s.proxies = append(s.proxies, p)
 	if phase == census.PhaseRunning {
 		p.connect(s.istiods[s.r.IntN(len(s.istiods))].fakeIstiod)
@@ -292,8 +296,10 @@ func (s *sim) restart(i *simIstiod) {
 
 // look reads and judges, and holds the verdict against the truth.
 func (s *sim) look() Verdict {
-	o := Observation{Now: s.now, Target: s.target, Asked: s.asked, Namespace: "istio-system", CensusKnown: true,
-		Reach: map[string]concern.Reach{}}
+	o := Observation{
+		Now: s.now, Target: s.target, Asked: s.asked, Namespace: "istio-system", CensusKnown: true,
+		Reach: map[string]concern.Reach{},
+	}
 	all, of := true, fmt.Sprint(s.target)
 	q := s.target.query("")
 	for _, i := range s.istiods {
@@ -447,6 +453,7 @@ func (s *sim) chaos() {
 }
 
 func runSchedules(t *testing.T, keep bool, seeds uint64) {
+	t.Helper()
 	var weights, fence int
 	for seed := range seeds {
 		s := newSim(t, seed, keep)

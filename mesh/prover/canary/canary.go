@@ -130,7 +130,7 @@ func (c *Canary) Run(ctx context.Context) {
 			wait = firstWait
 		}
 		// Replicas restart together; their canaries need not come back so.
-		timer := time.NewTimer(wait/2 + rand.N(wait/2+1))
+		timer := time.NewTimer(wait/2 + rand.N(wait/2+1)) //nolint:forbidigo // jitter, which no decision rests on.
 		select {
 		case <-ctx.Done():
 			timer.Stop()

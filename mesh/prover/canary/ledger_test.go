@@ -48,9 +48,11 @@ func TestRecordedPushesTellWhichCarriesWhat(t *testing.T) {
 	const host = "echo.prover.svc.cluster.local"
 	fenced := netip.MustParseAddr("10.201.1.10")
 	query := func(generation int64) Query {
-		return Query{Generation: generation, VirtualHosts: []VirtualHost{{Configs: []string{"8080"}, Name: host + ":8080"}},
+		return Query{
+			Generation: generation, VirtualHosts: []VirtualHost{{Configs: []string{"8080"}, Name: host + ":8080"}},
 			Clusters: []string{istio.EnvoyCluster(8080, "", host), istio.EnvoyCluster(8080, "weir-c1", host), istio.EnvoyCluster(8080, "weir-c2", host)},
-			Absent:   []netip.Addr{fenced}}
+			Absent:   []netip.Addr{fenced},
+		}
 	}
 	type seen struct {
 		routes3, routes4, fence Sight
@@ -69,8 +71,10 @@ func TestRecordedPushesTellWhichCarriesWhat(t *testing.T) {
 			t.Fatal(err)
 		}
 		a3, a4 := l.Ask(query(3)), l.Ask(query(4))
-		got := seen{routes3: a3.Routes.Sight, initial3: a3.Routes.Initial, routes4: a4.Routes.Sight, fence: a4.Fence.Sight,
-			push4: a4.Routes.Push.Counter, pushFence: a4.Fence.Push.Counter}
+		got := seen{
+			routes3: a3.Routes.Sight, initial3: a3.Routes.Initial, routes4: a4.Routes.Sight, fence: a4.Fence.Sight,
+			push4: a4.Routes.Push.Counter, pushFence: a4.Fence.Push.Counter,
+		}
 		if got != want[n] {
 			t.Errorf("after answer %d (%s): %+v, want %+v", n, r.GetNonce(), got, want[n])
 		}
@@ -110,9 +114,12 @@ func routes(name string, routes ...string) *route.RouteConfiguration {
 func endpoints(name string, ips ...string) *endpoint.ClusterLoadAssignment {
 	l := &endpoint.LocalityLbEndpoints{}
 	for _, ip := range ips {
-		l.LbEndpoints = append(l.LbEndpoints, &endpoint.LbEndpoint{HealthStatus: core.HealthStatus_DRAINING,
+		l.LbEndpoints = append(l.LbEndpoints, &endpoint.LbEndpoint{
+			HealthStatus: core.HealthStatus_DRAINING,
 			HostIdentifier: &endpoint.LbEndpoint_Endpoint{Endpoint: &endpoint.Endpoint{Address: &core.Address{
-				Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: ip}}}}}})
+				Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: ip}},
+			}}},
+		})
 	}
 	return &endpoint.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpoint.LocalityLbEndpoints{l}}
 }
@@ -142,8 +149,10 @@ func TestRoutesCountFromTheFirstPushThatCarriesThem(t *testing.T) {
 		"half of them":     {answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now, old))}, want: Finding{Sight: SightOld, Subject: "h:80"}},
 		"one is another's": {answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now, "own"))}, want: Finding{Sight: SightOld, Subject: "h:80 (route own)"}},
 		"taken back":       {answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now)), answer(t, 6, 2, routes("80", old))}, want: Finding{Sight: SightOld, Subject: "h:80"}},
-		"back and again": {answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now)), answer(t, 6, 2, routes("80", old)), answer(t, 7, 3, routes("80", now))},
-			want: Finding{Sight: SightNew, Push: version(7)}},
+		"back and again": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now)), answer(t, 6, 2, routes("80", old)), answer(t, 7, 3, routes("80", now))},
+			want:    Finding{Sight: SightNew, Push: version(7)},
+		},
 		"the later of two": {answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, routes("80", now)), answer(t, 6, 2, routes("h:80", now))}, want: Finding{Sight: SightNew, Push: version(6), Initial: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,16 +64,26 @@ func TestEveryWayToTheHostIsFound(t *testing.T) {
 	}{
 		"nothing":      {entries: []string{`{"@type":"` + typeCluster + `","name":"outbound|80||other.b.svc.cluster.local"}`}},
 		"cluster only": {entries: []string{cluster}, unweighted: "a cluster that no route", holds: true},
-		"our route": {entries: []string{cluster, route("weir-g7-80-all", `"route":{"weightedClusters":{"clusters":[{"name":"outbound|80|weir-c1|`+host+`"}]}}`)},
-			weighted: true, holds: true},
-		"our route and another": {entries: []string{cluster, route("weir-g7-80-all", `"route":{"cluster":"outbound|80||`+host+`"}`),
-			route("own", `"route":{"cluster":"outbound|80||`+host+`"}`)}, weighted: true, holds: true, unweighted: `route "own"`},
-		"a mirror": {entries: []string{cluster, route("own", `"route":{"cluster":"elsewhere","requestMirrorPolicies":[{"cluster":"outbound|80||`+host+`"}]}`)},
-			holds: true, unweighted: `route "own"`},
-		"a TCP chain": {entries: []string{cluster, `{"@type":"` + typeListener + `","name":"l","filterChains":[{"filters":[{"typedConfig":{"cluster":"outbound|80||` + host + `"}}]}]}`},
-			holds: true, unweighted: "listener l"},
-		"a filter's service": {entries: []string{cluster, `{"@type":"` + typeListener + `","name":"l","x":{"envoyGrpc":{"clusterName":"outbound|80||` + host + `"}}}`},
-			holds: true, unweighted: "listener l"},
+		"our route": {
+			entries:  []string{cluster, route("weir-g7-80-all", `"route":{"weightedClusters":{"clusters":[{"name":"outbound|80|weir-c1|`+host+`"}]}}`)},
+			weighted: true, holds: true,
+		},
+		"our route and another": {entries: []string{
+			cluster, route("weir-g7-80-all", `"route":{"cluster":"outbound|80||`+host+`"}`),
+			route("own", `"route":{"cluster":"outbound|80||`+host+`"}`),
+		}, weighted: true, holds: true, unweighted: `route "own"`},
+		"a mirror": {
+			entries: []string{cluster, route("own", `"route":{"cluster":"elsewhere","requestMirrorPolicies":[{"cluster":"outbound|80||`+host+`"}]}`)},
+			holds:   true, unweighted: `route "own"`,
+		},
+		"a TCP chain": {
+			entries: []string{cluster, `{"@type":"` + typeListener + `","name":"l","filterChains":[{"filters":[{"typedConfig":{"cluster":"outbound|80||` + host + `"}}]}]}`},
+			holds:   true, unweighted: "listener l",
+		},
+		"a filter's service": {
+			entries: []string{cluster, `{"@type":"` + typeListener + `","name":"l","x":{"envoyGrpc":{"clusterName":"outbound|80||` + host + `"}}}`},
+			holds:   true, unweighted: "listener l",
+		},
 		"an east-west gateway": {entries: []string{`{"@type":"` + typeCluster + `","name":"outbound_.80_.weir-c1_.` + host + `"}`}, holds: true},
 		"a longer host":        {entries: []string{`{"@type":"` + typeCluster + `","name":"outbound|80||` + host + `.example"}`}},
 	} {
@@ -92,8 +102,10 @@ func TestEveryWayToTheHostIsFound(t *testing.T) {
 }
 
 func TestCutConfigurationIsRefused(t *testing.T) {
-	for _, in := range []string{"", "{}", `{"configs":[`, `{"configs":[]`, `{"configs":[{"@type":"x"`, `[]`,
-		`{"configs":[{"@type":"` + typeListener + `","name":"a.b","d":` + strings.Repeat("[", 100) + `"a.b"` + strings.Repeat("]", 100) + `}]}`} {
+	for _, in := range []string{
+		"", "{}", `{"configs":[`, `{"configs":[]`, `{"configs":[{"@type":"x"`, `[]`,
+		`{"configs":[{"@type":"` + typeListener + `","name":"a.b","d":` + strings.Repeat("[", 100) + `"a.b"` + strings.Repeat("]", 100) + `}]}`,
+	} {
 		if _, err := Read(strings.NewReader(in), []string{"a.b"}); err == nil {
 			t.Errorf("%.60q was read", in)
 		}
@@ -124,8 +136,10 @@ func TestClassIsSharedByWhatIstiodServesAlike(t *testing.T) {
 	other.Labels = map[string]string{"app": "y"}
 	ns.Namespace = "b"
 	kind.Kind = census.KindGateway
-	for name, c := range map[string]Class{"labels": ClassOf(other, "s"), "namespace": ClassOf(ns, "s"), "kind": ClassOf(kind, "s"),
-		"scope": ClassOf(base, "t"), "unknown": ClassOfUnknown("x.a")} {
+	for name, c := range map[string]Class{
+		"labels": ClassOf(other, "s"), "namespace": ClassOf(ns, "s"), "kind": ClassOf(kind, "s"),
+		"scope": ClassOf(base, "t"), "unknown": ClassOfUnknown("x.a"),
+	} {
 		if c == ClassOf(base, "s") {
 			t.Errorf("another %s is of the same class", name)
 		}

@@ -104,14 +104,10 @@ type Sample struct {
 	Uptime uint64
 }
 
-// Parse reads a proxy's statistics in the Prometheus text format, of at most
-// most bytes. It keeps only lines of the statistics that count here, since a
+// Parse reads a proxy's statistics in the Prometheus text format, and fails when
+// they are longer than most bytes. It keeps only lines of the statistics that count here, since a
 // sidecar may export a hundred thousand.
 func Parse(r io.Reader, most int64, side Side) (Sample, error) {
-	arrivals, inFlight := arrivals, inFlight
-	if side == Gateway {
-		arrivals, inFlight = through, underway
-	}
 	kept, err := filter(r, most)
 	if err != nil {
 		return Sample{}, fmt.Errorf("read statistics: %w", err)
@@ -121,26 +117,29 @@ func Parse(r io.Reader, most int64, side Side) (Sample, error) {
 	if err != nil {
 		return Sample{}, fmt.Errorf("read statistics: %w", err)
 	}
-	sum := func(src source) (total uint64, found bool) {
-		for _, m := range families[src.metric].GetMetric() {
-			labels := make(map[string]string, len(m.GetLabel()))
-			for _, l := range m.GetLabel() {
-				labels[l.GetName()] = l.GetValue()
-			}
-			if n, ok := count(m.GetUntyped().GetValue()); ok && src.matches(labels) {
-				total, found = total+n, true
-			}
+	s := read(families, side)
+	for _, m := range families[uptime].GetMetric() {
+		if n, ok := count(m.GetUntyped().GetValue() + m.GetGauge().GetValue()); ok {
+			s.Uptime = n
 		}
-		return total, found
+	}
+	return s, nil
+}
+
+// read sums the statistics of one side.
+func read(families map[string]*dto.MetricFamily, side Side) Sample {
+	counters, gauges := arrivals, inFlight
+	if side == Gateway {
+		counters, gauges = through, underway
 	}
 	s := Sample{Arrived: map[string]uint64{}}
-	for _, src := range arrivals {
-		if total, ok := sum(src); ok {
+	for _, src := range counters {
+		if total, ok := src.sum(families); ok {
 			s.Arrived[src.metric] = total
 		}
 	}
-	for _, src := range inFlight {
-		if total, ok := sum(src); ok {
+	for _, src := range gauges {
+		if total, ok := src.sum(families); ok {
 			s.InFlightKnown = true
 			s.InFlight = max(s.InFlight, total)
 		}
@@ -148,12 +147,21 @@ func Parse(r io.Reader, most int64, side Side) (Sample, error) {
 	if side == Gateway && len(s.Arrived) == 0 && unused(families[listener].GetMetric()) {
 		s.Arrived[idle], s.InFlightKnown = 0, true
 	}
-	for _, m := range families[uptime].GetMetric() {
-		if n, ok := count(m.GetUntyped().GetValue() + m.GetGauge().GetValue()); ok {
-			s.Uptime = n
+	return s
+}
+
+// sum adds up the series of a source; found says whether there was any.
+func (s source) sum(families map[string]*dto.MetricFamily) (total uint64, found bool) {
+	for _, m := range families[s.metric].GetMetric() {
+		labels := make(map[string]string, len(m.GetLabel()))
+		for _, l := range m.GetLabel() {
+			labels[l.GetName()] = l.GetValue()
+		}
+		if n, ok := count(m.GetUntyped().GetValue()); ok && s.matches(labels) {
+			total, found = total+n, true
 		}
 	}
-	return s, nil
+	return total, found
 }
 
 // unused says whether a gateway's listeners are known and none of them is for anybody's traffic.

@@ -42,8 +42,10 @@ func (t *Tracker) Keep(ids []ID) {
 	for _, id := range ids {
 		old, ok := t.pods[id]
 		if !ok {
-			old = &track{pod: Pod{Namespace: id.Namespace, Name: id.Name,
-				State: StateNotMeasured, Reason: ReasonNotYet}}
+			old = &track{pod: Pod{
+				Namespace: id.Namespace, Name: id.Name,
+				State: StateNotMeasured, Reason: ReasonNotYet,
+			}}
 		}
 		kept[id] = old
 	}

@@ -66,7 +66,8 @@ func (c *Client) Syncz(ctx context.Context, addr string) ([]Connection, error) {
 // anew for each request from the push that it last started for the proxy.
 func (c *Client) Config(ctx context.Context, addr, proxy string, use func(io.Reader) error) error {
 	query := url.Values{"proxyID": {proxy}, "types": {
-		strings.Join([]string{typeClusters, typeListeners, typeRoutes}, ",")}}
+		strings.Join([]string{typeClusters, typeListeners, typeRoutes}, ","),
+	}}
 	err := c.read(ctx, addr, "/debug/config_dump", query, use)
 	// 404 is the answer here for a proxy that went elsewhere.
 	var refused *statusError

@@ -42,9 +42,11 @@ func TestRecordedSynczOfIstio131IsRead(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"client-5bcb8b666-cxqqc.demo", "echo-5776cf79f5-b547m.demo", "echo-5776cf79f5-l7v9b.demo",
+	want := []string{
+		"client-5bcb8b666-cxqqc.demo", "echo-5776cf79f5-b547m.demo", "echo-5776cf79f5-l7v9b.demo",
 		"echo-5776cf79f5-xgn7n.demo", "echo-6cd5c875db-5qjck.prover", "istio-ingressgateway-754798898b-6dvhv.istio-ingress",
-		"weir-canary-a.istio-system", "echo-6cd5c875db-97475.prover", "echo-fc5fbffc8-hxlst.rigtest"}
+		"weir-canary-a.istio-system", "echo-6cd5c875db-97475.prover", "echo-fc5fbffc8-hxlst.rigtest",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("proxies (-want +got):\n%s", diff)
 	}
