@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -53,6 +54,21 @@ type memberView struct {
 	whole    bool             // its list of services is complete: absence means gone
 	away     bool             // taken out of service, safe to power off, and not connected: nothing of it counts
 	mesh     bool             // it runs an istiod, so rules go there
+	left     bool             // its Cluster object is gone, and the plan may name it still
+}
+
+// addLeft adds the members that the service knows and whose Cluster object is gone: weights that still name one must be
+// moved in order, as all others are.
+func (in *input) addLeft() {
+	if in.service == nil {
+		return
+	}
+	for _, c := range in.service.Status.Clusters {
+		if !slices.ContainsFunc(in.members, func(m memberView) bool { return m.name == c.Name }) {
+			cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}
+			in.members = append(in.members, memberView{name: c.Name, cluster: cluster, whole: true, left: true})
+		}
+	}
 }
 
 // viewOf puts together what is known of a member.
@@ -114,20 +130,12 @@ func (in *input) exporters() []memberView {
 // gone says whether every member that had the service is heard to the end and has it no more: then nobody is left to
 // whom traffic could go, whatever the weights say.
 func (in *input) gone() bool {
-	whole := map[string]bool{}
 	for _, m := range in.members {
-		if m.facts != nil {
+		if m.facts != nil || !m.whole && in.remembered(m) {
 			return false
 		}
-		whole[m.name] = m.whole
 	}
-	if in.service == nil {
-		return true
-	}
-	return !slices.ContainsFunc(in.service.Status.Clusters, func(c v1alpha1.GlobalServiceClusterStatus) bool {
-		listed, registered := whole[c.Name]
-		return registered && !listed
-	})
+	return true
 }
 
 // remembered says whether a member without facts still counts: it is not heard, or weights may still name it.

@@ -145,10 +145,15 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 	}
 	for i := range clusters.Items {
 		c := &clusters.Items[i]
-		if c.DeletionTimestamp.IsZero() && !hub.NotServed(c.Status.Conditions) {
+		switch {
+		case !c.DeletionTimestamp.IsZero():
+		case hub.NotServed(c.Status.Conditions):
+			in.members = append(in.members, memberView{name: c.Name, cluster: c}) // nothing is written there, nor forgotten
+		default:
 			in.members = append(in.members, viewOf(key, c, r.Members.Snapshot(c.Name), in.drains, in.now, r.Config.SightLost))
 		}
 	}
+	in.addLeft()
 	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
 	return in, nil
 }

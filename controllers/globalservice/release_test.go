@@ -9,7 +9,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -95,6 +97,56 @@ func TestAServiceIsKeptWhileAMemberThatHadItIsNotHeard(t *testing.T) {
 	gs := w.look()
 	if gs == nil || len(gs.Status.Clusters) != 2 || w.stands("c1", "VirtualService") == nil {
 		t.Errorf("silence was read as absence: %+v", gs)
+	}
+}
+
+func TestAClusterThatIsDeletedIsKeptUntilNoWeightNamesIt(t *testing.T) {
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3), facts(3)})
+	w.look()
+	w.look()
+	w.plan(split(1, map[string]int32{"c1": 334, "c2": 333, "c3": 333}))
+	w.prove("c1", "c2", "c3")
+	w.look()
+	if err := w.hub.Delete(t.Context(), &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "c2"}}); err != nil {
+		t.Fatal(err)
+	}
+	gs := w.look()
+	if len(gs.Status.Clusters) != 3 {
+		t.Fatalf("weights name it, and it is forgotten: %+v", gs.Status.Clusters)
+	}
+	if reason, message := ready(gs); reason != "True Steered" {
+		t.Fatalf("got %s: %s", reason, message)
+	}
+	if c := gs.Status.Clusters[1]; c.Ready != 0 || c.Replicas != 0 || c.Sight != v1alpha1.SightBlind || c.Weight.ProvenHigh != 333 {
+		t.Errorf("c2 is %+v", c)
+	}
+	w.plan(split(2, map[string]int32{"c1": 500, "c2": 0, "c3": 500}))
+	w.prove("c1", "c3")
+	w.look()
+	if gs = w.look(); len(gs.Status.Clusters) != 2 {
+		t.Errorf("no weight names it any more: %+v", gs.Status.Clusters)
+	}
+}
+
+func TestAClusterThatAsksForWhatIsNotServedIsFrozen(t *testing.T) {
+	w := steered(t)
+	var c v1alpha1.Cluster
+	if err := w.hub.Get(t.Context(), types.NamespacedName{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: v1alpha1.ReasonNotSupported, LastTransitionTime: metav1.Now()}}
+	if err := w.hub.Status().Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	w.ahead = time.Minute
+	gs := w.look()
+	if got := gs.Status.Clusters; len(got) != 2 || got[1].Ready != 3 || got[1].Sight != v1alpha1.SightBlind || got[1].Weight.ProvenHigh != 500 {
+		t.Errorf("got %+v", got)
+	}
+	for _, s := range w.writes() {
+		if strings.HasPrefix(s, "c2 ") {
+			t.Errorf("wrote %s", s)
+		}
 	}
 }
 

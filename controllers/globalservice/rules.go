@@ -36,6 +36,9 @@ func renderInput(in *input, spec v1alpha1.GlobalServiceSpec, policy v1alpha1.Tra
 	}
 	for _, m := range in.exporters() {
 		c := istio.Cluster{Name: m.name, IstioID: m.cluster.IstioID(), Network: networkOf(m), Endpoints: readyPods(m.facts.GetPods())}
+		if m.left {
+			c.Network = out.ConfigNetwork // nobody knows; nothing is there to be reached
+		}
 		for _, p := range spec.Clusters {
 			if p.Name == m.name {
 				c.Permille = p.Weight

@@ -58,6 +58,10 @@ func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase
 // no longer has the Service has none.
 func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time) {
 	c.Sight = v1alpha1.SightBlind
+	if m.left {
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Workloads = 0, 0, 0, nil, nil
+		return
+	}
 	if !m.seen {
 		return
 	}

@@ -327,3 +327,37 @@ func TestADrainOfAnotherClusterConcernsNoService(t *testing.T) {
 		t.Errorf("a drain wakes %v", requests)
 	}
 }
+
+// A Cluster object is deleted while the rules still name it: nothing is there any more. Whatever is planned next, the weights of a plan must sum to
+// the whole: the API server refuses any other plan, and with it every step out of there.
+func TestThePlanIsWholeAlthoughAClusterVanishes(t *testing.T) {
+	for name, lease := range map[string]v1alpha1.LeaseState{"proofs stand": v1alpha1.LeaseHeld, "proofs lapsed": v1alpha1.LeaseLapsed} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, three())
+			gs := w.settle()
+			c2 := &gs.Status.Clusters[1]
+			c2.Replicas, c2.Ready, c2.Sight = 0, 0, v1alpha1.SightBlind
+			gs.Status.Weights.Lease, gs.Status.Fence.Lease = lease, lease
+			if err := w.hub.Status().Update(t.Context(), gs); err != nil {
+				t.Fatal(err)
+			}
+			w.planned = nil
+			if _, err := w.step(); err != nil {
+				t.Fatal(err)
+			}
+			gs = w.settle()
+			for i, p := range w.planned {
+				var sum int32
+				for _, c := range p.Clusters {
+					sum += c.Weight
+				}
+				if sum != 1000 {
+					t.Errorf("plan %d sums to %d: %+v", i, sum, p.Clusters)
+				}
+			}
+			if d := cmp.Diff(map[string]int32{"c1": 500, "c2": 0, "c3": 500}, weights(gs)); d != "" {
+				t.Errorf("in the end:\n%s", d)
+			}
+		})
+	}
+}
