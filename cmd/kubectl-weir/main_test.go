@@ -38,8 +38,7 @@ func TestTheProgramEndsWithTheCodeOfItsCommandAndOneLineOfError(t *testing.T) {
 			cmd.Env = append(os.Environ(), asProgram+"=1")
 			out, err := cmd.CombinedOutput()
 			code := 0
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				code = exit.ExitCode()
 			} else if err != nil {
 				t.Fatal(err)
