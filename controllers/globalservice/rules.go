@@ -135,7 +135,7 @@ func foreignOf(m memberView, render istio.Input, rendered istio.Rules, live v1al
 			if len(e.Managers) == 0 {
 				continue // a write of our own that the agent has not seen yet
 			}
-			foreign = append(foreign, fmt.Sprintf("%s %s/%s in %s: %s set %s from %s to %s; put it back, or delete the object and weir writes it anew",
+			foreign = append(foreign, fmt.Sprintf("%s %s/%s in %s: %s set %s from %s to %s; delete the object, and weir writes it anew",
 				r.GetKind(), r.GetNamespace(), r.GetName(), m.name, strings.Join(e.Managers, ", "), e.Field, e.Ours, e.Theirs))
 		}
 	}

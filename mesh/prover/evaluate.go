@@ -31,7 +31,21 @@ func Evaluate(rules Rules, o Observation, m Memory) (Verdict, Memory) {
 	v.Weights, next.weights = judge(rules, o, weightsClaim(o.Target), o.Asked.Weights, m.weights)
 	v.Fence, next.fence = judge(rules, o, fenceClaim(o.Target, o.Network), o.Asked.Fence, m.fence)
 	v.Weights.Unweighted = unweighted(o, rules.MaxProxies)
+	v.Connected = connected(o)
 	return v, next
+}
+
+// connected counts the proxies that are on any replica.
+func connected(o Observation) int {
+	names := map[string]bool{}
+	for _, r := range o.Replicas {
+		for _, c := range r.Reading.Connections {
+			if !canary.IsCanary(c.Proxy, o.Namespace) {
+				names[c.Proxy] = true
+			}
+		}
+	}
+	return len(names)
 }
 
 // judge judges one claim: first the replicas with the proxies on them, then

@@ -42,6 +42,8 @@ type Verdict struct {
 	// that Served names. With no address to look for every connected proxy
 	// agrees, and the census still has to.
 	Fence Proof
+	// Connected counts the proxies that the member's istiods list, ours apart.
+	Connected int
 	// Quiet are the pods that Selector chose, sorted by name.
 	Quiet []quiet.Pod
 }

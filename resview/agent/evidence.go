@@ -20,7 +20,9 @@ const maxMissing = 200
 // connected to none. It changes nothing of what it was given.
 func withEvidence(member *pb.MemberFacts, verdicts map[prover.Key]prover.Verdict) *pb.MemberFacts {
 	faults, missing := map[string]string{}, map[string]bool{}
+	connected := 0
 	for _, v := range verdicts {
+		connected = max(connected, v.Connected)
 		for _, i := range v.Fence.Istiods {
 			if unasked(i.Reason) {
 				faults[i.UID] = string(i.Reason)
@@ -30,10 +32,11 @@ func withEvidence(member *pb.MemberFacts, verdicts map[prover.Key]prover.Verdict
 			missing[m.Proxy+": "+string(m.Reason)] = true
 		}
 	}
-	if len(faults) == 0 && len(missing) == 0 {
+	if len(faults) == 0 && len(missing) == 0 && connected == 0 {
 		return member
 	}
 	out := proto.CloneOf(member)
+	out.ConnectedProxies = uint32(connected) //nolint:gosec // bounded by pods.
 	for _, i := range out.GetIstiods() {
 		i.Error = faults[i.GetUid()]
 	}
