@@ -51,9 +51,30 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 				podLabel{p.GetName(), uid, LabelFenceGeneration, strconv.FormatInt(generation, 10)})
 		case !want && p.GetFenced():
 			out = append(out, podLabel{p.GetName(), uid, LabelFence, ""}, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+		case !want && generation == 0 && p.GetFenceGeneration() > 0:
+			out = append(out, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
 		}
 	}
 	return out
+}
+
+// renewOpen marks one open pod of a member with the generation. Where nothing is fenced any more, and an istiod or a
+// prover has restarted since, no push shows the present endpoints: a changed label on any pod makes istiod push them.
+func renewOpen(facts *pb.ServiceFacts, generation int64) []podLabel {
+	for _, p := range facts.GetPods() {
+		if p.GetReady() && !p.GetFenced() && !p.GetTerminating() && p.GetFenceGeneration() < generation {
+			return []podLabel{{p.GetName(), types.UID(p.GetUid()), LabelFenceGeneration, strconv.FormatInt(generation, 10)}}
+		}
+	}
+	return nil
+}
+
+// openAgain says whether a fence of nothing is to be proven anew: the lease on the one before has lapsed.
+func openAgain(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) bool {
+	fenced := slices.ContainsFunc(spec.Clusters, func(c v1alpha1.GlobalServiceCluster) bool {
+		return c.FencedPods > 0 || c.NewPods == v1alpha1.PodsFenced
+	})
+	return !fenced && spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration
 }
 
 func readyPods(pods []*pb.Pod) int32 {

@@ -116,6 +116,21 @@ func TestProofOfAnOlderGenerationProvesNothing(t *testing.T) {
 	}
 }
 
+func TestALapsedLeaseIsBelievedOnlyWhenTheWriteHasHadTimeToBePushed(t *testing.T) {
+	gs := service(seen("c1", 3, 3))
+	p := v1alpha1.ProofStatus{Generation: 2, Lease: v1alpha1.LeaseLapsed, SeenAt: ago(time.Second)}
+	for after, want := range map[time.Duration]shift.Lease{2 * time.Second: shift.Fresh, 7 * time.Second: shift.Lapsed} {
+		gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Fence", StartedAt: metav1.NewMicroTime(now.Add(-after))}}
+		if got := proofOf(p, 2, true, waitedFor(gs, nil, now), now).Lease; got != want {
+			t.Errorf("%s after the write: %s, want %s", after, got, want)
+		}
+	}
+	gs.Status.Steps = nil
+	if got := proofOf(p, 2, true, waitedFor(gs, nil, now), now).Lease; got != shift.Lapsed {
+		t.Errorf("with no write on record: %s", got)
+	}
+}
+
 func with(p v1alpha1.ProofStatus, change func(*v1alpha1.ProofStatus)) v1alpha1.ProofStatus {
 	change(&p)
 	return p

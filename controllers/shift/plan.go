@@ -46,10 +46,19 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 		}
 	case shift.Release:
 		out.Record = nil
+		if !anyFence(out.Clusters) {
+			out.FenceGeneration = 0 // a fence of nothing need not be proven for ever
+		}
 	default:
 		return spec, fmt.Errorf("step %s of %s: this plan moves traffic only", step.Kind, state.Service)
 	}
 	return out, nil
+}
+
+func anyFence(clusters []v1alpha1.GlobalServiceCluster) bool {
+	return slices.ContainsFunc(clusters, func(c v1alpha1.GlobalServiceCluster) bool {
+		return c.FencedPods > 0 || c.NewPods == v1alpha1.PodsFenced
+	})
 }
 
 // recordOf is what stands now, as the way back of the move that begins.
