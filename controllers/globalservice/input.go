@@ -36,8 +36,9 @@ type input struct {
 	service  *v1alpha1.GlobalService // nil: there is none yet
 	policies map[string]*v1alpha1.TrafficPolicy
 	drains   []v1alpha1.ClusterDrain
-	members  []memberView       // sorted by name
-	others   v1alpha1.ProxyCost // what the rules of all other services add to a proxy
+	members  []memberView           // sorted by name
+	all      []types.NamespacedName // every global service there is
+	others   v1alpha1.ProxyCost     // what the rules of all other services add to a proxy
 }
 
 // memberView is one member as far as this service goes.

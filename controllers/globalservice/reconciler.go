@@ -46,12 +46,14 @@ type Reconciler struct {
 
 	mu      sync.Mutex
 	targets map[types.NamespacedName]targetSet
+	looked  map[types.NamespacedName]bool // services that were looked at in this life of the hub
 	done    map[string]doneOrder
 }
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 	r.targets, r.done = map[types.NamespacedName]targetSet{}, map[string]doneOrder{}
+	r.looked = map[types.NamespacedName]bool{}
 	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.all(ctx) })
 	return ctrl.NewControllerManagedBy(m).
 		Named("globalservice").
@@ -90,6 +92,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.mu.Lock()
+	r.looked[in.key] = true // whatever comes of it: one service that fails must not keep the others from being proven
+	r.mu.Unlock()
 	if len(in.exporters()) == 0 {
 		return r.release(ctx, in)
 	}
@@ -198,10 +203,16 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if out.blocked() {
+	if standing := in.service.Spec.Phase != v1alpha1.RulesNone && in.service.Spec.Phase != ""; out.blocked() && !standing {
 		delete(r.targets, in.key)
 	} else {
+		// Rules that stand are watched on while nothing may be written: who looks away sees no push to compare with.
 		r.targets[in.key] = targetSet{target: targetOf(in, in.service.Spec, out.ports, moving)}
+	}
+	for _, key := range in.all {
+		if !r.looked[key] {
+			return // a hub that has just started must not ask for less than was asked before
+		}
 	}
 	r.sendTargets()
 }

@@ -80,6 +80,7 @@ func newWorld(t *testing.T, facts []*pb.ServiceFacts, objects ...client.Object) 
 		Config: Config{SystemNamespace: "istio-system", BudgetClusters: 2000, BudgetEndpoints: 20000, SightLost: 30 * time.Second},
 	}
 	w.r.targets, w.r.done = map[types.NamespacedName]targetSet{}, map[string]doneOrder{}
+	w.r.looked = map[types.NamespacedName]bool{}
 	for i, f := range facts {
 		name := fmt.Sprintf("c%d", i+1)
 		var services []*pb.ServiceFacts

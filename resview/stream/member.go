@@ -30,6 +30,7 @@ type member struct {
 	session  *session
 	closed   bool
 	targets  []*pb.Target
+	asked    bool   // SetTargets was called: an empty list is then an answer, and before it none
 	question uint64 // the last one asked
 
 	state    Snapshot // Its maps are this member's own until they are published.
@@ -163,10 +164,10 @@ func (m *member) setTargets(targets []*pb.Target) {
 		}
 		byName[name] = t
 	}
-	if sameTargets(m.targets, targets) {
+	if m.asked && sameTargets(m.targets, targets) {
 		return
 	}
-	m.targets = targets
+	m.targets, m.asked = targets, true
 	if m.session != nil {
 		m.session.wakeTargets()
 	}
@@ -176,6 +177,14 @@ func (m *member) setTargets(targets []*pb.Target) {
 		return m.state.Proofs[name].Value.GetQuestion() != byName[name].GetQuestion()
 	})
 	m.publish()
+}
+
+// wants says whether it is known what the member shall prove. A hub that has just started does not know yet: its agents
+// keep what they were asked before, and with it what they have seen.
+func (m *member) wants() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked
 }
 
 func (m *member) wantedTargets() []*pb.Target {

@@ -242,7 +242,9 @@ func (s *session) send() {
 	}
 	ticker := time.NewTicker(ackInterval)
 	defer ticker.Stop()
-	s.wakeTargets()
+	if s.member.wants() {
+		s.wakeTargets()
+	}
 	for {
 		var message *pb.HubMessage
 		select {
