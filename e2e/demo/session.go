@@ -67,9 +67,16 @@ func (s *Session) Close(ctx context.Context) error {
 // what a busy machine adds.
 const fateLimit = 20 * time.Second
 
+// KillPods kills all pods of the application in a cluster, sidecars first, and
+// waits until they are back. What was in flight at them, and what ingress gateways
+// sent meanwhile, is set apart in the account.
+func (s *Session) KillPods(ctx context.Context, cluster string) error {
+	return s.stage.killPods(ctx, cluster)
+}
+
 // Account settles the requests that were sent between two moments. It waits
-// until each has been answered or has failed. Nothing counts as in flight: what
-// failed is lost.
+// until each has been answered or has failed. What failed is lost, unless a kill
+// explains it.
 func (s *Session) Account(ctx context.Context, from, to time.Time) (load.Account, error) {
 	var books load.Books
 	err := poll(ctx, fateLimit, func() (bool, error) {
@@ -88,7 +95,12 @@ func (s *Session) Account(ctx context.Context, from, to time.Time) (load.Account
 	if err != nil {
 		return load.Account{}, err
 	}
-	all := load.Books{Runs: books.Runs, Ledgers: ledgers}
+	all := load.Books{Runs: books.Runs, Ledgers: ledgers, Kills: s.stage.kills, Unprotected: s.stage.unprotected}
+	if len(all.Kills) > 0 {
+		if all.Seen, err = s.stage.seen(ctx); err != nil {
+			return load.Account{}, err
+		}
+	}
 	account := load.Settle(all.Between(from.UnixNano(), to.UnixNano()))
 	share := s.stage.contention.worst(load.Span{From: from.UnixNano(), To: to.UnixNano()})
 	account.Starved = append(account.Starved, starvedProxies(share)...)

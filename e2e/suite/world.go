@@ -85,13 +85,22 @@ func (w *World) Cluster(t *testing.T, name string) *rig.Cluster {
 func (w *World) Weir(t *testing.T) *product.Product {
 	t.Helper()
 	if !w.weir.done {
-		w.weir.value, w.weir.err = product.Install(t.Context(), w.fleet, func(line string) { t.Log(line) }, demo.Namespace)
+		w.weir.value, w.weir.err = w.install(t)
 		w.weir.done = true
 	}
 	if w.weir.err != nil {
 		t.Fatalf("weir is not installed: %v", w.weir.err)
 	}
 	return w.weir.value
+}
+
+// install installs weir. One member has the Gateway API before, as members may: weir must heed its routes.
+func (w *World) install(t *testing.T) (*product.Product, error) {
+	t.Helper()
+	if err := w.Cluster(t, "c1").InstallGatewayAPI(t.Context()); err != nil {
+		return nil, err
+	}
+	return product.Install(t.Context(), w.fleet, func(line string) { t.Log(line) }, demo.Namespace)
 }
 
 // load returns the application under load, deployed when it is asked for first.
@@ -114,27 +123,28 @@ func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.slow(t.Context()); err != nil {
+	if err := w.paced(t.Context()); err != nil {
 		return nil, errors.Join(err, session.Close(context.WithoutCancel(t.Context())))
 	}
 	return session, nil
 }
 
-// slowly makes a shift of several steps, so that there is a middle for things to happen in.
-const slowly = `apiVersion: federation.weir.io/v1alpha1
+// pace is the policy by which the application's traffic moves: in several steps, so that there is a middle for things to
+// happen in.
+const pace = `apiVersion: federation.weir.io/v1alpha1
 kind: TrafficPolicy
-metadata: {name: slowly, namespace: ` + demo.Namespace + `}
+metadata: {name: pace, namespace: ` + demo.Namespace + `}
 spec:
   pace: {maxStepPercent: 20, fenceStepPods: 2}
 `
 
-// slow has the application's traffic move by the policy.
-func (w *World) slow(ctx context.Context) error {
-	if err := w.fleet.Hub().Apply(ctx, slowly); err != nil {
+// paced has the application's traffic move by the policy.
+func (w *World) paced(ctx context.Context) error {
+	if err := w.fleet.Hub().Apply(ctx, pace); err != nil {
 		return err
 	}
 	for _, c := range w.fleet.Members() {
-		if err := Annotate(ctx, c, demo.Namespace, demo.Service, "weir.io/traffic-policy", "slowly"); err != nil {
+		if err := Annotate(ctx, c, demo.Namespace, demo.Service, "weir.io/traffic-policy", "pace"); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flat_test holds the end-to-end tests on a fleet of one network. Files run in the order of their names: rules and demo
-// before the faults, so that the naive run meets a fleet without weir.
+// Package flat_test holds the end-to-end tests on a fleet of one network. Files run in the order of their names: the demo before
+// the faults, and before both what wants a fleet without weir.
 package flat_test
 
 import (
@@ -18,6 +18,10 @@ var world = suite.New(rig.Flat)
 
 func TestMain(m *testing.M) { os.Exit(world.Run(m)) }
 
-func TestWithoutWeirRequestsAreLost(t *testing.T) { world.Demo(t, demo.Naive) }
+func TestThePartsAreTheRealOnes(t *testing.T) {
+	if err := world.Fleet().Audit(t.Context(), func(c rig.Check) { t.Log(c) }); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestTheDemoLosesNoRequest(t *testing.T) { world.Demo(t, demo.Weir) }

@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/suite"
 )
@@ -177,22 +176,3 @@ func TestASecondDrainThatWouldLeaveLessThanHalfWaitsUntilThatIsAccepted(t *testi
 
 // fence is the label by which a pod leaves the mesh's endpoints.
 const fence = "istio.io/draining"
-
-// unfenced says in what way a drain has gone further than its weights.
-func unfenced(ctx context.Context, c *suite.Case, cluster string) (string, error) {
-	gs, err := c.Echo(ctx)
-	if err != nil {
-		return "", err
-	}
-	d, err := c.Weir.DrainOf(ctx, cluster)
-	if err != nil {
-		return "", err
-	}
-	if p := suite.Plan(gs, cluster); p.FencedPods > 0 || p.NewPods == v1alpha1.PodsFenced || suite.In(gs, cluster).Fenced > 0 {
-		return "pods are fenced", nil
-	}
-	if suite.Safe(d) {
-		return "it says safe to power off", nil
-	}
-	return "", nil
-}
