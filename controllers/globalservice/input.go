@@ -180,8 +180,10 @@ func (in *input) annotation(name string) (value string, differ bool) {
 func (in *input) policy() (v1alpha1.TrafficPolicySpec, *problem) {
 	for _, a := range []string{v1alpha1.AnnotationHostname, v1alpha1.AnnotationTTL, v1alpha1.AnnotationAdopt} {
 		if v, _ := in.annotation(a); v != "" {
-			return v1alpha1.DefaultTrafficPolicySpec(), &problem{v1alpha1.ReasonNotSupported,
-				"annotation " + a + " asks for what this build does not serve: take it off the Service, and the rest is served"}
+			return v1alpha1.DefaultTrafficPolicySpec(), &problem{
+				v1alpha1.ReasonNotSupported,
+				"annotation " + a + " asks for what this build does not serve: take it off the Service, and the rest is served",
+			}
 		}
 	}
 	name, differ := in.annotation(v1alpha1.AnnotationTrafficPolicy)

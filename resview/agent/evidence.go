@@ -36,12 +36,12 @@ func withEvidence(member *pb.MemberFacts, verdicts map[prover.Key]prover.Verdict
 		return member
 	}
 	out := proto.CloneOf(member)
-	out.ConnectedProxies = uint32(connected) //nolint:gosec // bounded by pods.
+	out.ConnectedProxies = uint32(connected)
 	for _, i := range out.GetIstiods() {
 		i.Error = faults[i.GetUid()]
 	}
 	names := slices.Sorted(maps.Keys(missing))
-	out.MissingCount = uint32(len(names)) //nolint:gosec // bounded by pods.
+	out.MissingCount = uint32(len(names))
 	out.MissingProxies = names[:min(len(names), maxMissing)]
 	return out
 }
