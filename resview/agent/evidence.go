@@ -41,7 +41,7 @@ func withEvidence(member *pb.MemberFacts, verdicts map[prover.Key]prover.Verdict
 		i.Error = faults[i.GetUid()]
 	}
 	names := slices.Sorted(maps.Keys(missing))
-	out.MissingCount = uint32(len(names))
+	out.MissingCount = uint32(len(names)) //nolint:gosec // bounded by pods.
 	out.MissingProxies = names[:min(len(names), maxMissing)]
 	return out
 }
