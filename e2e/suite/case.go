@@ -86,8 +86,17 @@ func (c *Case) restore(ctx context.Context) error {
 	drains, err := c.Weir.Drains(ctx)
 	all = append(all, err)
 	for _, d := range drains {
-		all = append(all, c.Weir.Undrain(ctx, d.Spec.ClusterName, func(string) {}))
+		if d.DeletionTimestamp.IsZero() {
+			all = append(all, c.Weir.Undrain(ctx, d.Spec.ClusterName, func(string) {}))
+		}
 	}
+	all = append(all, c.Until(ctx, shiftLimit, "every drain to be gone", func(ctx context.Context) (string, error) {
+		left, err := c.Weir.Drains(ctx)
+		if err != nil || len(left) == 0 {
+			return "", err
+		}
+		return left[0].Name + " is there", nil
+	}))
 	if err := c.WaitAtRest(ctx); err != nil {
 		all = append(all, err)
 	}
