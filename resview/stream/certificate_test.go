@@ -162,13 +162,13 @@ func TestCertificateIsRenewedAtTwoThirdsWithoutLosingTheSession(t *testing.T) {
 		}
 		a := h.startAgent("c1")
 		wait(time.Second)
-		first, since := a.vault.identity, h.Snapshot("c1").Since
+		first, since := a.vault.kept(), h.Snapshot("c1").Since
 		wait(15 * time.Hour)
-		if a.vault.identity != first {
+		if a.vault.kept() != first {
 			t.Fatal("the certificate was renewed before its time")
 		}
 		wait(2 * time.Hour)
-		second := a.vault.identity
+		second := a.vault.kept()
 		if second.Certificate == first.Certificate || second.Key == first.Key {
 			t.Fatal("17 hours on, certificate or key is still the first")
 		}

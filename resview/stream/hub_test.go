@@ -63,6 +63,13 @@ func (v *memoryVault) Load(context.Context) (Identity, error) {
 	return v.identity, nil
 }
 
+// kept is the identity as it stands.
+func (v *memoryVault) kept() Identity {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.identity
+}
+
 func (v *memoryVault) Save(_ context.Context, identity Identity) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

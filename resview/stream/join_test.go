@@ -193,7 +193,7 @@ func TestAgentWithAWrongTokenSaysTheWayOut(t *testing.T) {
 				if s := a.Status(); s.Connected || !strings.Contains(s.Reason, test.says) {
 					t.Errorf("status is %+v, want %q", s, test.says)
 				}
-				if vault.identity.Certificate != "" {
+				if vault.kept().Certificate != "" {
 					t.Error("the agent kept a certificate")
 				}
 			})
@@ -228,7 +228,7 @@ func TestNewTokenMakesAnAgentJoinAgain(t *testing.T) {
 		a := h.startAgent("c1")
 		wait(time.Second)
 		a.halt()
-		first := a.vault.identity
+		first := a.vault.kept()
 
 		// A token that does not hold must not cost the certificate at hand.
 		b := h.runAgent(h.config("c1", h.token("c1", 0), a.vault), a.vault)
@@ -240,7 +240,7 @@ func TestNewTokenMakesAnAgentJoinAgain(t *testing.T) {
 
 		c := h.runAgent(h.config("c1", h.token("c1", time.Hour), a.vault), a.vault)
 		wait(time.Second)
-		if s := c.Status(); !s.Connected || a.vault.identity.Certificate == first.Certificate || a.vault.identity.PendingKey != "" {
+		if s := c.Status(); !s.Connected || a.vault.kept().Certificate == first.Certificate || a.vault.kept().PendingKey != "" {
 			t.Errorf("status with a good new token is %+v, want connected by a new certificate", s)
 		}
 	})
