@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/rig"
 	"github.com/weir-io/weir/e2e/suite"
@@ -33,6 +35,15 @@ func TestAPodThatIsMadeInMidDrainComesUpFenced(t *testing.T) {
 			return err
 		}
 		if _, err := c.WaitStep(ctx, begin, "Fence", "c2"); err != nil {
+			return err
+		}
+		// A step is on record before it is carried out: the first pod that bears the fence shows that it was.
+		err = c.Weir.FollowService(ctx, demo.Namespace, demo.Service, func(gs v1alpha1.GlobalService) (bool, error) {
+			return slices.ContainsFunc(gs.Status.Clusters, func(s v1alpha1.GlobalServiceClusterStatus) bool {
+				return s.Name == "c2" && s.Fenced > 0
+			}), nil
+		})
+		if err != nil {
 			return err
 		}
 		// The hub fences what runs, too; only what a pod was made with tells.
