@@ -19,6 +19,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/mesh/shift"
 )
 
 func three() *v1alpha1.GlobalService {
@@ -281,7 +282,7 @@ func TestAStepKeepsAFewOfTheProxiesItRestedOn(t *testing.T) {
 		}
 		p.Istiods = append(p.Istiods, i)
 	}
-	got := remembered(p)
+	got := remembered(p, shift.Proven)
 	if len(got.Istiods) != v1alpha1.MaxRecordedIstiods || len(got.Istiods[0].Proxies) != v1alpha1.MaxRecordedProxies || got.Istiods[0].ProxyCount != 90 {
 		t.Errorf("%d istiods with %d proxies", len(got.Istiods), len(got.Istiods[0].Proxies))
 	}

@@ -40,7 +40,7 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 		rec := v1alpha1.StepRecord{
 			Kind: kind.String(), Cluster: cluster, Message: hub.Clip(sentence(step, kind, cluster), v1alpha1.MaxMessage),
 			Generation: plan.Generation, FenceGeneration: plan.FenceGeneration, StartedAt: metav1.NewMicroTime(r.Now()),
-			Weights: remembered(gs.Status.Weights), Fence: remembered(gs.Status.Fence),
+			Weights: remembered(gs.Status.Weights, step.Proofs.Weights), Fence: remembered(gs.Status.Fence, step.Proofs.Fence),
 			TraceID: tracing.IDOf(drains, cluster),
 		}
 		if d := wants[cluster].drain; d != nil {
@@ -63,8 +63,12 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 }
 
 // remembered is a proof as a step keeps it: what it rested on, cut so that thirty-two of them fit into one object.
-func remembered(p v1alpha1.ProofStatus) *v1alpha1.ProofStatus {
+// rested is the level that the step itself rests on: a wait that stood in for proxies is Timed, whatever stands now.
+func remembered(p v1alpha1.ProofStatus, rested shift.Level) *v1alpha1.ProofStatus {
 	out := p.DeepCopy()
+	if rested == shift.Timed {
+		out.Level = v1alpha1.ProofTimed
+	}
 	out.Istiods = out.Istiods[:min(len(out.Istiods), v1alpha1.MaxRecordedIstiods)]
 	for i := range out.Istiods {
 		proxies := out.Istiods[i].Proxies
