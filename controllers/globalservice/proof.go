@@ -59,6 +59,8 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 		t := metav1.NewTime(oldest.Truncate(time.Second))
 		out.SeenAt = &t
 	}
+	// What is no proxy stands first, so that no cut can make it seem as if only proxies were missing.
+	slices.SortStableFunc(missing, func(a, b string) int { return boolCompare(isProxy(a), isProxy(b)) })
 	out.MissingCount = int32(len(missing) + unnamed) //nolint:gosec // bounded by the messages' limits.
 	out.Missing = hub.ClipAll(missing[:min(len(missing), v1alpha1.MaxMissing)], v1alpha1.MaxMessage)
 	slices.Sort(out.Unweighted)
@@ -116,4 +118,10 @@ func rank(l v1alpha1.ProofLevel) int {
 	case v1alpha1.ProofNone:
 	}
 	return 0
+}
+
+// isProxy says whether a line of what is missing names a proxy, as "cluster/proxy name: why".
+func isProxy(line string) bool {
+	_, who, _ := strings.Cut(line, "/")
+	return strings.HasPrefix(who, "proxy ")
 }

@@ -188,3 +188,16 @@ func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 		})
 	}
 }
+
+func TestNoCutOfTheListHidesThatMoreThanProxiesAreMissing(t *testing.T) {
+	many := &pb.ProofFacts{Weights: &pb.Verdict{Generation: 3, Level: "None"}}
+	for range 2 * v1alpha1.MaxMissing {
+		many.Weights.Reasons = append(many.Weights.Reasons, &pb.Missing{Kind: "Proxy", Subject: "web.demo", Message: "ProxyBehind"})
+	}
+	silent := memberOf("c2", nil)
+	silent.seen = false
+	got := fold(&input{key: key, now: now, members: []memberView{memberOf("c1", many), silent}}, (*pb.ProofFacts).GetWeights, 3, nil)
+	if len(got.Missing) != v1alpha1.MaxMissing || got.Missing[0] != "c2/agent: not heard" {
+		t.Errorf("%d lines, the first is %q", len(got.Missing), got.Missing[0])
+	}
+}
