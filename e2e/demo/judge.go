@@ -16,7 +16,7 @@ import (
 // verdict is the last line, unless the run proves nothing.
 func judge(r Result, tell *narrator) error {
 	for _, a := range r.Acts {
-		tell.say("%-18s sent %5d, lost %4d, p50 %s, p99 %s", a.Name, a.Sent, a.Lost,
+		tell.say("%-18s from %s sent %5d, lost %4d, p50 %s, p99 %s", a.Name, a.From.UTC().Format(time.TimeOnly), a.Sent, a.Lost,
 			a.Latency.P50.Round(time.Millisecond), a.Latency.P99.Round(time.Millisecond))
 	}
 	if len(r.Starved) > 0 {
@@ -46,7 +46,11 @@ func judgeWeir(r Result, tell *narrator) error {
 	tell.say("Powered off without weir: %d of %d lost.", r.Naive.Lost, r.Naive.Sent)
 	tell.say("POSTs executed twice: %d. %s.", r.Duplicated, r.Bound)
 	var all []error
-	if r.Lost > 0 || r.Duplicated > 0 {
+	if complaint := r.Complaint(20); complaint != "" {
+		tell.say("%s", complaint)
+		for _, step := range r.Steps {
+			tell.say("%s %s %s of %s", step.Time.UTC().Format("15:04:05.000"), step.Goal, step.Kind, step.Cluster)
+		}
 		all = append(all, ErrLost)
 	}
 	if r.Naive.Lost == 0 {

@@ -108,14 +108,8 @@ func (c *Case) restore(ctx context.Context) error {
 
 // verdict is what an account says against the act.
 func verdict(a load.Account) error {
-	if a.Lost == 0 && a.Duplicated == 0 {
-		return nil
+	if complaint := a.Complaint(10); complaint != "" {
+		return errors.New(complaint)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "lost %d of %d requests, %d POSTs executed twice %v", a.Lost, a.Sent, a.Duplicated, a.Repeats[:min(len(a.Repeats), 5)])
-	for _, f := range a.Failures[:min(len(a.Failures), 10)] {
-		fmt.Fprintf(&b, "\n  %s %s %s sent %s, after %s: %s (first upstream %q)", f.Client, f.Class, f.ID,
-			time.Unix(0, f.Sent).UTC().Format("15:04:05.000"), time.Duration(f.End-f.Sent).Round(time.Millisecond), f.Err, f.Upstream)
-	}
-	return errors.New(b.String())
+	return nil
 }
