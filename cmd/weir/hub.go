@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,11 +111,11 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make client of the hub's API server: %w", err)
 	}
-	m, err := newManager(o)
+	m, err := newManager(o, config)
 	if err != nil {
 		return err
 	}
-	server, rotate, err := newLink(ctx, o, kube, log)
+	server, rotate, err := newLink(ctx, o, kube, metrics.Registry, log)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	return m.Start(ctx)
 }
 
-func newManager(o hubOptions) (manager.Manager, error) {
+func newManager(o hubOptions, config *rest.Config) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register Kubernetes types: %w", err)
@@ -149,7 +151,7 @@ func newManager(o hubOptions) (manager.Manager, error) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register weir's types: %w", err)
 	}
-	m, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: o.health,
@@ -169,9 +171,9 @@ func newManager(o hubOptions) (manager.Manager, error) {
 	return m, nil
 }
 
-// newLink opens the authority, makes the agents' server and publishes where it is. It returns what keeps the authority,
-// and what is published of it, up to date.
-func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, log *slog.Logger) (*stream.Server, func(context.Context) error, error) {
+// newLink opens the authority, makes the agents' server, whose metrics it registers with to, and publishes where it is. It
+// returns what keeps the authority, and what is published of it, up to date.
+func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, to prometheus.Registerer, log *slog.Logger) (*stream.Server, func(context.Context) error, error) {
 	store := &identity.Authority{Client: kube, Namespace: o.namespace}
 	authority, err := stream.OpenAuthority(ctx, store, time.Now())
 	if err != nil {
@@ -189,7 +191,7 @@ func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, log *
 	}
 	server, err := stream.NewServer(stream.ServerConfig{
 		Authority: authority, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
-		HubUID: string(system.UID), Logger: log, Metrics: metrics.Registry,
+		HubUID: string(system.UID), Logger: log, Metrics: to,
 	})
 	if err != nil {
 		return nil, nil, err
