@@ -66,12 +66,13 @@ house: ## Rules no linter knows: headers, file lengths, package documents, trace
 	@cd tools/house && $(GO) test ./... && $(GO) run . -root ../..
 
 .PHONY: lint-go
-lint-go: $(LINT) ## golangci-lint on the product, its tools and the end-to-end module.
+lint-go: $(LINT) ## golangci-lint on the product, its chart's tests, its tools and the end-to-end module.
 	@hack/lint.sh $(LINT)
 
 .PHONY: unit
-unit: ## Tests of the product, fuzz seeds among them.
+unit: ## Tests of the product and of its chart, fuzz seeds among them.
 	$(GO) test -shuffle=on -timeout 20m ./...
+	@cd charts/weir/tests && $(GO) test -shuffle=on ./...
 
 .PHONY: race
 race: ## The pure packages and the resource view under the race detector.

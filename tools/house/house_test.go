@@ -154,3 +154,51 @@ const other = 3
 		})
 	}
 }
+
+func TestAModuleWhoseTestsNobodyRunsIsNamed(t *testing.T) {
+	tree := func(makefile, script, lint string) []file {
+		return []file{
+			{"go.mod", nil},
+			{"a/a_test.go", nil},
+			{"charts/x/tests/go.mod", nil},
+			{"charts/x/tests/a_test.go", nil},
+			{"e2e/go.mod", nil},
+			{"e2e/deep/down/a_test.go", nil},
+			{"tools/bare/go.mod", nil},
+			{"tools/bare/main.go", nil},
+			{"Makefile", []byte(makefile)},
+			{"hack/e2e.sh", []byte(script)},
+			{"hack/lint.sh", []byte(lint)},
+		}
+	}
+	const (
+		makefile = "unit:\n\t$(GO) test ./...\n\tcd charts/x/tests && $(GO) test ./...\n"
+		script   = "cd \"$(dirname \"$0\")/../e2e\"\ngo test ./...\n"
+		lint     = "for module in charts/x/tests e2e; do\n"
+	)
+	tests := map[string]struct {
+		files []file
+		want  []string
+	}{
+		"all run": {tree(makefile, script, lint), nil},
+		"not in the Makefile": {
+			tree("lint:\n\tcd charts/x/tests && lint\n", script, lint),
+			[]string{"charts/x/tests/go.mod: has tests that neither the Makefile nor a script in hack runs"},
+		},
+		"the script only builds": {
+			tree(makefile, "cd \"$(dirname \"$0\")/../e2e\"\ngo vet ./...\n", lint),
+			[]string{"e2e/go.mod: has tests that neither the Makefile nor a script in hack runs"},
+		},
+		"not linted": {
+			tree(makefile, script, "for module in e2e; do\n"),
+			[]string{"charts/x/tests/go.mod: is a module that hack/lint.sh does not name"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := texts(checkModules(test.files)); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
