@@ -15,8 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -97,40 +95,15 @@ func (d *Door) Forget(cluster string) {
 	delete(d.members, cluster)
 }
 
-// dial connects as the kubeconfig says whom to be, and as the Cluster's spec says where to and whom to trust.
+// dial makes the connection; nothing is sent yet.
 func dial(cluster *v1alpha1.Cluster, secret *corev1.Secret, now func() time.Time) (*Member, error) {
-	raw := secret.Data[KubeconfigKey]
-	if len(raw) == 0 {
-		return nil, fmt.Errorf("cluster %q: %w: Secret %s/%s has no key %q", cluster.Name, ErrNoCredentials, secret.Namespace, secret.Name, KubeconfigKey)
-	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(raw)
+	config, err := restConfig(cluster, secret)
 	if err != nil {
-		// The error of the parser may quote the file, which holds a token: it is not passed on.
-		return nil, fmt.Errorf("cluster %q: %w: key %q of Secret %s/%s is no kubeconfig", cluster.Name, ErrNoCredentials, KubeconfigKey, secret.Namespace, secret.Name)
+		return nil, err
 	}
-	if err := refusePrograms(config); err != nil {
-		return nil, fmt.Errorf("cluster %q: %w: %w", cluster.Name, ErrNoCredentials, err)
-	}
-	config.Host, config.CAData, config.Insecure = cluster.Spec.APIEndpoint, cluster.Spec.CABundle, false
-	config.Timeout, config.QPS, config.Burst = requestTimeout, requestRate, requestBurst
-	config.UserAgent = "weir-hub"
 	dyn, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: make client: %w", cluster.Name, err)
 	}
 	return &Member{name: cluster.Name, dynamic: dyn, now: now}, nil
-}
-
-// refusePrograms keeps a kubeconfig from running programs or reading files of the hub: whoever may write the Secret
-// is not by that allowed to run code beside weir.
-func refusePrograms(c *rest.Config) error {
-	switch {
-	case c.ExecProvider != nil:
-		return errors.New("the kubeconfig runs a program for its credentials: use a token or a client certificate")
-	case c.AuthProvider != nil:
-		return errors.New("the kubeconfig uses an auth provider: use a token or a client certificate")
-	case c.BearerTokenFile != "" || c.TLSClientConfig.CertFile != "" || c.TLSClientConfig.KeyFile != "" || c.TLSClientConfig.CAFile != "":
-		return errors.New("the kubeconfig names files: put the data itself into it")
-	}
-	return nil
 }

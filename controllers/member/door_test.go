@@ -6,8 +6,6 @@ package member
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -60,46 +58,6 @@ func TestTheSpecSaysWhereToAndWhomToTrustAndTheSecretWhomToBe(t *testing.T) {
 		t.Errorf("credentials were sent to it: %+v", requests)
 	}
 }
-
-func TestCredentialsThatRunProgramsOrNameFilesAreRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "there")
-	if err := os.WriteFile(file, fleettest.NewAPIServer(t).CA, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	with := func(user string) func(*bench) []byte {
-		return func(b *bench) []byte { return fleettest.Kubeconfig(b.server.URL, b.server.CA, user) }
-	}
-	cases := map[string]struct {
-		kubeconfig func(*bench) []byte
-		says       string
-	}{
-		"a program":              {with("exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, interactiveMode: Never}"), "runs a program"},
-		"an auth provider":       {with("auth-provider: {name: gcp}"), "auth provider"},
-		"a file with a token":    {with("tokenFile: " + file), "names files"},
-		"a file with a key":      {with("client-certificate: " + file + ", client-key: " + file), "names files"},
-		"a file with an old CA":  {func(*bench) []byte { return fmt.Appendf(nil, fileCA, file) }, "names files"},
-		"a file that is missing": {with("tokenFile: " + file + ", client-certificate: /gone"), "is no kubeconfig"},
-		"nothing that is one":    {func(*bench) []byte { return []byte("token: s3cr3t [") }, "is no kubeconfig"},
-		"nothing, under the key": {func(*bench) []byte { return nil }, `has no key "kubeconfig"`},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.setCredentials(t, c.kubeconfig(b))
-			_, err := b.door.Open(t.Context(), b.cluster)
-			if !errors.Is(err, ErrNoCredentials) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), `cluster "c1"`) {
-				t.Errorf("got %v", err)
-			}
-			if err != nil && strings.Contains(err.Error(), "s3cr3t") {
-				t.Errorf("%q gives the file away", err)
-			}
-		})
-	}
-}
-
-const fileCA = `{apiVersion: v1, kind: Config, current-context: x,
-  clusters: [{name: x, cluster: {server: "https://127.0.0.1:1", certificate-authority: %s}}],
-  users: [{name: x, user: {token: hello}}], contexts: [{name: x, context: {cluster: x, user: x}}]}`
 
 func TestAClusterWithoutCredentialsIsToldTheWayOut(t *testing.T) {
 	b := newBench(t)
