@@ -50,7 +50,7 @@ func MakeAmounts(m map[string]int64) Amounts {
 }
 
 // check says what is wrong with amounts that came from outside.
-func (a Amounts) check(what string) *Fault {
+func (a Amounts) check(what string) error {
 	if len(a) > MaxAmounts {
 		return fault(TooMuch, "%s: %d resources, %d at most", what, len(a), MaxAmounts)
 	}

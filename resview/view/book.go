@@ -33,39 +33,31 @@ func (b *Book) Version() uint64 { return b.version }
 // Nodes is how many nodes there are.
 func (b *Book) Nodes() int { return b.count }
 
-// Add takes in one node of a snapshot.
-func (b *Book) Add(n *Node) error {
-	if why := b.add(n); why != nil {
-		return why
-	}
-	return nil
-}
-
 // Seal says that the nodes which were added are all of a snapshot, true at this version.
 func (b *Book) Seal(version uint64) { b.version = version }
 
-// Take judges an event by its number, and applies it if it is the next one. An error is a *Fault, and then nothing was
+// Take judges an event by its number, and applies it if it is the next one. An error is a *FaultError, and then nothing was
 // applied.
 func (b *Book) Take(e *Event) (Order, error) {
 	order := b.Judge(e.Sequence, e.ID)
 	if order != Next {
 		return order, nil
 	}
-	if why := b.apply(e); why != nil {
-		return order, why
+	if err := b.apply(e); err != nil {
+		return order, err
 	}
 	b.version = e.Sequence
 	b.ids[e.Sequence%rememberedIDs] = e.ID
 	return order, nil
 }
 
-func (b *Book) apply(e *Event) *Fault {
+func (b *Book) apply(e *Event) error {
 	switch e.Kind {
 	case NodeAdded:
 		if e.Node == nil {
 			return fault(Invalid, "event %d: a node was added, and is not told", e.Sequence)
 		}
-		return b.add(e.Node)
+		return b.Add(e.Node)
 	case NodeUpdated:
 		return b.update(e)
 	case NodeDeleted:
@@ -78,9 +70,10 @@ func (b *Book) apply(e *Event) *Fault {
 	return fault(Invalid, "event %d: unknown kind", e.Sequence)
 }
 
-func (b *Book) add(n *Node) *Fault {
-	if why := n.check(); why != nil {
-		return why
+// Add takes in one node of a snapshot. An error is a *FaultError, and then the node was not taken.
+func (b *Book) Add(n *Node) error {
+	if err := n.check(); err != nil {
+		return err
 	}
 	if _, known := b.index[n.Name]; known {
 		return fault(OutOfStep, "node %q was added, and was there already", n.Name)
@@ -92,11 +85,11 @@ func (b *Book) add(n *Node) *Fault {
 		name: n.Name, labels: encodeLabels(n.Labels), taints: encodeTaints(n.Taints),
 		reserved: unique.Make(n.Reserved.encode()), conditions: n.Conditions,
 	}
-	if why := b.meet(n.Allocatable, n.Allocated); why != nil {
-		return why
+	if err := b.meet(n.Allocatable, n.Allocated); err != nil {
+		return err
 	}
-	if why := b.weigh(r.size()); why != nil {
-		return why
+	if err := b.weigh(r.size()); err != nil {
+		return err
 	}
 	place := b.push(r)
 	b.index[n.Name] = place
@@ -108,7 +101,7 @@ func (b *Book) add(n *Node) *Fault {
 	return nil
 }
 
-func (b *Book) update(e *Event) *Fault {
+func (b *Book) update(e *Event) error {
 	if e.Node == nil || e.Changed == 0 {
 		return fault(Invalid, "event %d: a node was updated, and no change is told", e.Sequence)
 	}
@@ -118,20 +111,20 @@ func (b *Book) update(e *Event) *Fault {
 	}
 	changed := *e.Node
 	changed.Name, changed.Allocated = e.Name, nil
-	if why := changed.check(); why != nil {
-		return why
+	if err := changed.check(); err != nil {
+		return err
 	}
 	if e.Changed&FieldAllocatable != 0 {
-		if why := b.meet(changed.Allocatable, nil); why != nil {
-			return why
+		if err := b.meet(changed.Allocatable, nil); err != nil {
+			return err
 		}
 	}
 	i, at := slot(place)
 	r := b.chunks[i].nodes[at]
 	before := r.size()
 	r.change(e.Changed, &changed)
-	if why := b.weigh(r.size() - before); why != nil {
-		return why
+	if err := b.weigh(r.size() - before); err != nil {
+		return err
 	}
 	b.tally(place, -1)
 	if r != b.chunks[i].nodes[at] {
@@ -164,7 +157,7 @@ func (r *record) size() int {
 	return len(r.name) + len(r.labels.Value()) + len(r.taints.Value()) + len(r.reserved.Value())
 }
 
-func (b *Book) remove(name string) *Fault {
+func (b *Book) remove(name string) error {
 	place, known := b.index[name]
 	if !known {
 		return fault(OutOfStep, "node %q was deleted, and is not there", name)
@@ -179,17 +172,17 @@ func (b *Book) remove(name string) *Fault {
 
 // pod adds what a pod takes, or takes it away again. On a node that is not there, because it was cordoned, it changes
 // nothing.
-func (b *Book) pod(e *Event, sign int64) *Fault {
-	if why := e.Amounts.check("requests"); why != nil {
-		return why
+func (b *Book) pod(e *Event, sign int64) error {
+	if err := e.Amounts.check("requests"); err != nil {
+		return err
 	}
 	place, known := b.index[e.Name]
 	if !known {
 		return checkName(e.Name)
 	}
 	if sign > 0 {
-		if why := b.meet(nil, e.Amounts); why != nil {
-			return why
+		if err := b.meet(nil, e.Amounts); err != nil {
+			return err
 		}
 	}
 	i, at := slot(place)

@@ -140,7 +140,7 @@ func TestAFaultSaysWhatItIsAndChangesNothing(t *testing.T) {
 			before := contents(b.View())
 			c.event.Sequence = 2
 			_, err := b.Take(&c.event)
-			var f *Fault
+			var f *FaultError
 			if !errors.As(err, &f) || f.Kind != c.kind || !strings.Contains(f.Reason, c.says) {
 				t.Errorf("got %v, want kind %d with %q", err, c.kind, c.says)
 			}
@@ -181,7 +181,7 @@ func TestAViewIsBoundedAsAWhole(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			var f *Fault
+			var f *FaultError
 			if err := fill(c.node); !errors.As(err, &f) || f.Kind != TooMuch || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}

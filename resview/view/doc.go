@@ -9,7 +9,7 @@
 //     one has, is named as that (Order) and changes nothing.
 //   - What a snapshot says and what the events after it say add up to what a later snapshot says: loading that one gives
 //     the same View.
-//   - An event is applied whole or not at all, and nothing outside the bounds (see limits.go) is ever held. A Fault says
+//   - An event is applied whole or not at all, and nothing outside the bounds (see limits.go) is ever held. A FaultError says
 //     whether the sender broke a rule or the two ends only lost step, which a full snapshot repairs.
 //   - A View never changes. It shares with later ones what did not change between them.
 //   - The same events give the same View.

@@ -5,7 +5,7 @@ package view
 
 import "fmt"
 
-// FaultKind says what a Fault calls for.
+// FaultKind says what a FaultError calls for.
 type FaultKind int
 
 const (
@@ -17,8 +17,8 @@ const (
 	OutOfStep
 )
 
-// Fault is why an event or a node was not taken. Nothing of it was applied.
-type Fault struct {
+// FaultError is why an event or a node was not taken. Nothing of it was applied.
+type FaultError struct {
 	// Kind says what to do.
 	Kind FaultKind
 	// Reason says what is wrong, for a person.
@@ -26,8 +26,8 @@ type Fault struct {
 }
 
 // Error implements error.
-func (f *Fault) Error() string { return f.Reason }
+func (f *FaultError) Error() string { return f.Reason }
 
-func fault(kind FaultKind, format string, args ...any) *Fault {
-	return &Fault{Kind: kind, Reason: fmt.Sprintf(format, args...)}
+func fault(kind FaultKind, format string, args ...any) error {
+	return &FaultError{Kind: kind, Reason: fmt.Sprintf(format, args...)}
 }

@@ -31,12 +31,12 @@ func pod(cpu, memory int64) Amounts {
 }
 
 // bookOf holds nodes at version 1.
-func bookOf(t testing.TB, nodes ...*Node) *Book {
-	t.Helper()
+func bookOf(tb testing.TB, nodes ...*Node) *Book {
+	tb.Helper()
 	b := NewBook(7)
 	for _, n := range nodes {
 		if err := b.Add(n); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	b.Seal(1)
@@ -44,11 +44,11 @@ func bookOf(t testing.TB, nodes ...*Node) *Book {
 }
 
 // take applies an event under the next number.
-func take(t testing.TB, b *Book, e Event) {
-	t.Helper()
+func take(tb testing.TB, b *Book, e Event) {
+	tb.Helper()
 	e.Sequence = b.Version() + 1
 	if order, err := b.Take(&e); order != Next || err != nil {
-		t.Fatalf("%+v: %d, %v", e, order, err)
+		tb.Fatalf("%+v: %d, %v", e, order, err)
 	}
 }
 

@@ -79,32 +79,32 @@ func (c Conditions) With(kind Condition, status Status) Conditions {
 func (c Conditions) Usable() bool { return c.Of(Ready) == True }
 
 // check says what is wrong with a node that came from outside.
-func (n *Node) check() *Fault {
-	if why := checkName(n.Name); why != nil {
-		return why
+func (n *Node) check() error {
+	if err := checkName(n.Name); err != nil {
+		return err
 	}
 	for _, part := range []struct {
 		what    string
 		amounts Amounts
 	}{{"allocatable", n.Allocatable}, {"reserved", n.Reserved}, {"allocated", n.Allocated}} {
-		if why := part.amounts.check(part.what); why != nil {
-			return why
+		if err := part.amounts.check(part.what); err != nil {
+			return err
 		}
 	}
-	if why := checkLabels(n.Labels); why != nil {
-		return why
+	if err := checkLabels(n.Labels); err != nil {
+		return err
 	}
 	return checkTaints(n.Taints)
 }
 
-func checkName(name string) *Fault {
+func checkName(name string) error {
 	if name == "" || len(name) > MaxName {
 		return fault(Invalid, "node name of %d characters, want 1 to %d", len(name), MaxName)
 	}
 	return nil
 }
 
-func checkLabels(labels []Label) *Fault {
+func checkLabels(labels []Label) error {
 	if len(labels) > MaxLabels {
 		return fault(TooMuch, "labels: %d of them, %d at most", len(labels), MaxLabels)
 	}
@@ -119,7 +119,7 @@ func checkLabels(labels []Label) *Fault {
 	return nil
 }
 
-func checkTaints(taints []Taint) *Fault {
+func checkTaints(taints []Taint) error {
 	if len(taints) > MaxTaints {
 		return fault(TooMuch, "taints: %d of them, %d at most", len(taints), MaxTaints)
 	}

@@ -14,7 +14,7 @@ func (b *Book) resource(name string) int {
 }
 
 // meet makes room for the resources that amounts name.
-func (b *Book) meet(lists ...Amounts) *Fault {
+func (b *Book) meet(lists ...Amounts) error {
 	var fresh []string
 	for _, list := range lists {
 		for _, m := range list {
@@ -100,7 +100,7 @@ func (b *Book) tally(place int32, sign int64) {
 }
 
 // weigh accounts for what a change adds to what the book holds. Numbers count with their nodes.
-func (b *Book) weigh(more int) *Fault {
+func (b *Book) weigh(more int) error {
 	if more > 0 && b.bytes+more+b.count*len(b.resources)*16 > MaxBytes {
 		return fault(TooMuch, "nodes of more than %d MiB in all", MaxBytes>>20)
 	}
