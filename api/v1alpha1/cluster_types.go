@@ -125,7 +125,7 @@ type ClusterSpec struct {
 	CredentialsSecretRef *SecretReference `json:"credentialsSecretRef,omitempty"`
 }
 
-// ClusterTaint keeps work away that does not tolerate it.
+// ClusterTaint keeps work away that does not tolerate it: of a Cluster, or of nodes in a ClusterView.
 type ClusterTaint struct {
 	// key of the taint.
 	// +kubebuilder:validation:MinLength=1

@@ -21,6 +21,8 @@ const (
 const (
 	ConditionReady          = "Ready"
 	ConditionHealthy        = "Healthy"
+	ConditionScheduled      = "Scheduled"
+	ConditionPropagated     = "Propagated"
 	ConditionTrafficShifted = "TrafficShifted"
 	ConditionDrained        = "Drained"
 	ConditionExported       = "Exported"
@@ -40,6 +42,12 @@ const (
 	ReasonForeignEdit = "ForeignEdit"
 	// ReasonBadAnnotation says that a weir.io annotation holds a value that weir does not know.
 	ReasonBadAnnotation = "BadAnnotation"
+	// ReasonInvalidTemplate says that a template is not of the kind that it should be: the message names the field.
+	ReasonInvalidTemplate = "InvalidTemplate"
+	// ReasonInvalidOverride says that an override cannot be made, or that pinned replicas are more than are wanted.
+	ReasonInvalidOverride = "InvalidOverride"
+	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
+	ReasonConflict = "Conflict"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
 	ReasonBudgetExceeded = "BudgetExceeded"
 )

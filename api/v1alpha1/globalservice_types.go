@@ -148,7 +148,7 @@ type ClusterBefore struct {
 
 // GoalKind is what a shift is for.
 //
-// +kubebuilder:validation:Enum=Drain;Undrain;Abort
+// +kubebuilder:validation:Enum=Drain;Undrain;Abort;Move
 type GoalKind string
 
 // Goals of a shift.
@@ -156,4 +156,6 @@ const (
 	GoalDrain   GoalKind = "Drain"
 	GoalUndrain GoalKind = "Undrain"
 	GoalAbort   GoalKind = "Abort"
+	// GoalMove is any other change of a division: scale, preference, capacity, rebalance.
+	GoalMove GoalKind = "Move"
 )

@@ -12,13 +12,19 @@ import (
 // GroupVersion is the group and version of every type in this package.
 var GroupVersion = schema.GroupVersion{Group: "federation.weir.io", Version: "v1alpha1"}
 
-// AddToScheme registers the types of this package.
+// AddToScheme registers the types of this package, but for ClusterView, which no API server has.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&Cluster{}, &ClusterList{},
 		&TrafficPolicy{}, &TrafficPolicyList{},
 		&GlobalService{}, &GlobalServiceList{},
 		&ClusterDrain{}, &ClusterDrainList{},
+		&FederatedDeployment{}, &FederatedDeploymentList{},
+		&FederatedService{}, &FederatedServiceList{},
+		&ReplicaSchedulingPreference{}, &ReplicaSchedulingPreferenceList{},
+		&ResourceBinding{}, &ResourceBindingList{},
+		&Work{}, &WorkList{},
+		&FederationEpoch{}, &FederationEpochList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

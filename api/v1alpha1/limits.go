@@ -30,6 +30,14 @@ const (
 	MaxUnmeshedCallers = 20
 	// MaxUnownedWorkloads is how many workloads that weir does not own a ClusterDrain names.
 	MaxUnownedWorkloads = 100
+	// MaxDecisions is how many decisions a ResourceBinding remembers.
+	MaxDecisions = 10
+	// MaxDecisionClusters is how many clusters a remembered decision names.
+	MaxDecisionClusters = 100
+	// MaxDecisionReasons is how many reasons a remembered decision names.
+	MaxDecisionReasons = 50
+	// MaxReasonMessage is the length of the longest sentence in a reason of a decision, in characters.
+	MaxReasonMessage = 512
 	// MaxMessage is the length of the longest sentence in a status, in characters.
 	MaxMessage = 1024
 )

@@ -33,6 +33,7 @@ func TestEverySampleIsAdmittedAndSurvivesItsGoType(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
+	scheme.AddKnownTypes(v1alpha1.GroupVersion, &v1alpha1.ClusterView{}) // Only files have it.
 	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	kinds := servers(t)
 	seen := map[string]int{}
@@ -42,6 +43,9 @@ func TestEverySampleIsAdmittedAndSurvivesItsGoType(t *testing.T) {
 		}
 		for _, obj := range objects(t, file) {
 			kind, _ := obj["kind"].(string)
+			if kind == "Namespace" {
+				continue
+			}
 			seen[kind]++
 			server, ok := kinds[kind]
 			if !ok {
@@ -66,7 +70,9 @@ func TestEverySampleIsAdmittedAndSurvivesItsGoType(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := object(t, string(back))
-			delete(again, "status")
+			if _, ok := obj["status"]; !ok {
+				delete(again, "status")
+			}
 			if diff := cmp.Diff(obj, again, sameDuration); diff != "" {
 				t.Errorf("%s changes on its way through Go (-before +after):\n%s", file, diff)
 			}

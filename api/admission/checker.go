@@ -1,0 +1,115 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+
+	"github.com/weir-io/weir/config/crd"
+)
+
+// views is the schema of ClusterViews, in the form of a definition.
+//
+//go:embed clusterviews.yaml
+var views []byte
+
+// Checker checks objects of one kind. It may be used by several goroutines at once.
+type Checker struct {
+	structural *schema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// Checkers makes a Checker for every kind of group federation.weir.io, by kind, ClusterView included. Its cost is that
+// of compiling every rule, some tens of milliseconds. An error means that the program was built from a broken tree.
+func Checkers() (map[string]Checker, error) {
+	defs, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	view := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(views, view); err != nil {
+		return nil, fmt.Errorf("decode the embedded schema of ClusterViews: %w", err)
+	}
+	out := make(map[string]Checker, len(defs)+1)
+	for _, def := range append(defs, view) {
+		checker, err := newChecker(def)
+		if err != nil {
+			return nil, fmt.Errorf("definition %s: %w", def.Name, err)
+		}
+		out[def.Spec.Names.Kind] = checker
+	}
+	return out, nil
+}
+
+func newChecker(def *apiextensionsv1.CustomResourceDefinition) (Checker, error) {
+	// The one version's schema moves to the top, as the conversion does with versions that agree.
+	def = def.DeepCopy()
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(def)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&def.Spec)
+	internal := &apiextensions.CustomResourceDefinition{}
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(def, internal, nil)
+	if err != nil {
+		return Checker{}, fmt.Errorf("convert: %w", err)
+	}
+	props := internal.Spec.Validation.OpenAPIV3Schema
+	structural, err := schema.NewStructural(props)
+	if err != nil {
+		return Checker{}, fmt.Errorf("read as structural: %w", err)
+	}
+	checker, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return Checker{}, fmt.Errorf("make a validator: %w", err)
+	}
+	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
+	return Checker{structural: structural, schema: checker, rules: rules}, nil
+}
+
+// Structural is the schema of the kind. It must not be changed.
+func (c Checker) Structural() *schema.Structural { return c.structural }
+
+// Create fills in defaults, in place, drops unknown fields, and says why an API server would refuse to create the
+// object; none: it would not. The object is JSON as k8s.io/apimachinery/pkg/util/json decodes it: integers as int64.
+func (c Checker) Create(ctx context.Context, obj map[string]any) field.ErrorList {
+	return c.admit(ctx, obj, nil)
+}
+
+// Update is as Create, for an object that takes the place of an old one.
+func (c Checker) Update(ctx context.Context, obj, old map[string]any) field.ErrorList {
+	return c.admit(ctx, obj, old)
+}
+
+func (c Checker) admit(ctx context.Context, obj, old map[string]any) field.ErrorList {
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, c.structural)
+	defaulting.Default(obj, c.structural)
+	var errs field.ErrorList
+	for _, unknown := range pruning.PruneWithOptions(obj, c.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+		errs = append(errs, field.Invalid(field.NewPath(unknown), nil, "unknown field"))
+	}
+	// A nil interface, not a nil map, is what tells the rules that nothing was there before.
+	var before any
+	if old != nil {
+		before = old
+		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, obj, old, c.schema)...)
+	} else {
+		errs = append(errs, validation.ValidateCustomResource(nil, obj, c.schema)...)
+	}
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structural, obj)...)
+	broken, _ := c.rules.Validate(ctx, nil, c.structural, obj, before, celconfig.RuntimeCELCostBudget)
+	return append(errs, broken...)
+}
