@@ -4,29 +4,20 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/identity"
-	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -42,14 +33,10 @@ type joinFlags struct {
 	tokenTTL    time.Duration
 	values      string
 	release     string
+
+	// given says whether a flag was given.
+	given func(flag string) bool
 }
-
-// hubAccount is the ServiceAccount in a member by which the hub writes there. The agent's chart takes it over and
-// binds its rights.
-const hubAccount = "weir-hub"
-
-// joinSecret is the Secret in the member from which the agent takes its join token and the hub's authority.
-const joinSecret = "weir-join"
 
 func newJoin(o *options) *cobra.Command {
 	var f joinFlags
@@ -60,10 +47,13 @@ func newJoin(o *options) *cobra.Command {
 binds them), keeps its credentials in a Secret on the hub, makes the Cluster object and a join token that serves once (in a
 Secret of the member), and writes the values with which the agent's chart is then installed in the member.
 
-It may be run again for the same member: it renews the credentials and makes a new token.`,
+It may be run again for the same member. What flags say then goes into the Cluster, and what they do not say stays. The hub's
+credentials and the join token are made anew, and the older ones serve no more. An agent that runs takes the new token
+when it dials next; its present certificate stays valid, and only deleting the Cluster ends that.`,
 		Example: "  kubectl weir join c2 --member-context c2 --region west\n  helm install weir-agent charts/weir --kube-context c2 -n weir-system -f c2-values.yaml",
 		Args:    exactly(1, "the name of the member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.given = cmd.Flags().Changed
 			return runJoin(cmd.Context(), o, f, args[0], cmd.OutOrStdout())
 		},
 	}
@@ -84,8 +74,14 @@ It may be run again for the same member: it renews the credentials and makes a n
 // joined is what join reports.
 type joined struct {
 	Cluster string `json:"cluster"`
-	Values  string `json:"values,omitempty"`
-	Expires string `json:"tokenExpires"`
+	// Registration is New, Updated, or Unchanged.
+	Registration string `json:"registration"`
+	// Changed are the fields of the Cluster's spec that changed, with what they said and say.
+	Changed []string `json:"changed,omitempty"`
+	Values  string   `json:"values,omitempty"`
+	Expires string   `json:"tokenExpires"`
+
+	release string
 }
 
 // validate refuses a command line that cannot be meant.
@@ -106,11 +102,15 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if err := f.validate(o.output); err != nil {
 		return err
 	}
+	text, record, err := stream.NewToken(name, time.Now().Add(f.tokenTTL))
+	if err != nil {
+		return &ExitError{ExitUsage, err}
+	}
 	h, err := o.hub()
 	if err != nil {
 		return err
 	}
-	config, err := load(first(f.kubeconfig, o.kubeconfig), f.context, "the member")
+	config, err := f.member(o)
 	if err != nil {
 		return err
 	}
@@ -118,35 +118,53 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if err != nil {
 		return err
 	}
-	if err := rest.LoadTLSFiles(config); err != nil {
-		return fmt.Errorf("read the member's certificates: %w", err)
-	}
-	cluster := clusterOf(name, f, config)
-	if err := h.refuseOther(ctx, cluster); err != nil {
+	have, err := h.registered(ctx, name, config.CAData)
+	if err != nil {
 		return err
 	}
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("connect to member %q: %w", name, err)
 	}
-	account, err := accountToken(ctx, kube, f)
-	if err != nil {
+	m := &membership{kube: kube, namespace: f.namespace}
+	report := joined{Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339)}
+	// What is new stands before what is old goes: whoever is interrupted here, or refused, may run it again.
+	var account []byte
+	if report.release, account, err = m.account(ctx, f, record.ID); err != nil {
 		return fmt.Errorf("member %q: %w", name, err)
 	}
-	if err := h.keep(ctx, o.namespace, cluster, account); err != nil {
-		return err
-	}
-	text, record, err := stream.NewToken(name, time.Now().Add(f.tokenTTL))
-	if err != nil {
+	if report.Registration, report.Changed, err = h.keep(ctx, o.namespace, have, f.registration(name, config, have), account); err != nil {
 		return err
 	}
 	if err := h.Create(ctx, identity.TokenSecret(o.namespace, record)); err != nil {
 		return fmt.Errorf("store the join token: %w", err)
 	}
-	if err := handOver(ctx, kube, f.namespace, text, ca); err != nil {
+	if err := m.handOver(ctx, text, ca); err != nil {
 		return fmt.Errorf("member %q: %w", name, err)
 	}
-	return writeValues(o, f, name, address, record, out)
+	if _, err := (&identity.Tokens{Client: h.kube, Namespace: o.namespace}).Revoke(ctx, name, record.ID); err != nil {
+		return fmt.Errorf("older join tokens of %q may still serve: %w", name, err)
+	}
+	if err := m.dropOld(ctx, record.ID); err != nil {
+		return fmt.Errorf("member %q: older credentials of the hub still serve: %w", name, err)
+	}
+	return writeValues(o, f, report, address, out)
+}
+
+// member is how the caller reaches the member.
+func (f joinFlags) member(o *options) (*rest.Config, error) {
+	config, err := load(first(f.kubeconfig, o.kubeconfig), f.context, "the member")
+	if err != nil {
+		return nil, err
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("read the member's certificates: %w", err)
+	}
+	if config.ServerName != "" && f.apiEndpoint == "" {
+		return nil, fmt.Errorf("the member's kubeconfig expects a certificate for %q (tls-server-name), which the hub does not: give a name that is in the certificate by --api-endpoint, such as https://%s:6443",
+			config.ServerName, config.ServerName)
+	}
+	return config, nil
 }
 
 func first(values ...string) string {
@@ -158,162 +176,15 @@ func first(values ...string) string {
 	return ""
 }
 
-func clusterOf(name string, f joinFlags, config *rest.Config) *v1alpha1.Cluster {
-	return &v1alpha1.Cluster{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Cluster"},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.ClusterSpec{
-			APIEndpoint: first(f.apiEndpoint, config.Host), CABundle: config.CAData, Region: f.region, Zone: f.zone,
-			IstioClusterID: f.istioID, CredentialsSecretRef: &v1alpha1.SecretReference{Name: credentialsSecret(name)},
-		},
-	}
-}
-
-func credentialsSecret(cluster string) string { return "weir-member-" + cluster }
-
-// refuseOther keeps a second cluster from taking a name.
-func (h *hub) refuseOther(ctx context.Context, want *v1alpha1.Cluster) error {
-	if err := v1alpha1.ValidateCABundle(want.Spec.CABundle); err != nil {
-		return fmt.Errorf("the member's kubeconfig: %w", err)
-	}
-	var have v1alpha1.Cluster
-	err := h.Get(ctx, types.NamespacedName{Name: want.Name}, &have)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read cluster %q: %w", want.Name, err)
-	}
-	if !bytes.Equal(bytes.TrimSpace(have.Spec.CABundle), bytes.TrimSpace(want.Spec.CABundle)) {
-		return fmt.Errorf("cluster %q is registered already with another CA (%s): give this one another name, or delete the Cluster object first",
-			want.Name, have.Spec.APIEndpoint)
-	}
-	return nil
-}
-
-// accountToken makes the hub's account in the member and returns its token. The account is marked as part of the
-// agent's release, so that Helm takes it over.
-func accountToken(ctx context.Context, kube kubernetes.Interface, f joinFlags) ([]byte, error) {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
-	if _, err := kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make namespace %s: %w", f.namespace, err)
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Name:   hubAccount,
-		Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
-		Annotations: map[string]string{
-			"meta.helm.sh/release-name": f.release, "meta.helm.sh/release-namespace": f.namespace,
-		},
-	}}
-	if _, err := kube.CoreV1().ServiceAccounts(f.namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make ServiceAccount %s/%s: %w", f.namespace, hubAccount, err)
-	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: hubAccount + "-token", Labels: map[string]string{member.LabelManaged: member.LabelManagedValue},
-			Annotations: map[string]string{corev1.ServiceAccountNameKey: hubAccount},
-		},
-		Type: corev1.SecretTypeServiceAccountToken,
-	}
-	if _, err := kube.CoreV1().Secrets(f.namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make Secret %s/%s: %w", f.namespace, secret.Name, err)
-	}
-	return waitToken(ctx, kube, f.namespace, secret.Name)
-}
-
-// handOver puts the join token and the hub's authority where the agent looks for them.
-func handOver(ctx context.Context, kube kubernetes.Interface, namespace, token string, ca []byte) error {
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: joinSecret, Labels: map[string]string{member.LabelManaged: member.LabelManagedValue}},
-		Data:       map[string][]byte{"token": []byte(token), "ca.crt": ca},
-	}
-	_, err := kube.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = kube.CoreV1().Secrets(namespace).Update(ctx, secret, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		return fmt.Errorf("write Secret %s/%s: %w", namespace, joinSecret, err)
-	}
-	return nil
-}
-
-// waitToken waits until the member's controller has filled the Secret.
-func waitToken(ctx context.Context, kube kubernetes.Interface, namespace, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s, err := kube.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err == nil && len(s.Data[corev1.ServiceAccountTokenKey]) > 0 {
-			return s.Data[corev1.ServiceAccountTokenKey], nil
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("secret %s/%s got no token within 30s: is the member's controller-manager running?", namespace, name)
-		case <-tick.C:
-		}
-	}
-}
-
-// keep stores the member's credentials, then its Cluster.
-func (h *hub) keep(ctx context.Context, namespace string, cluster *v1alpha1.Cluster, token []byte) error {
-	config := clientcmdapi.NewConfig()
-	config.Clusters[cluster.Name] = &clientcmdapi.Cluster{Server: cluster.Spec.APIEndpoint, CertificateAuthorityData: cluster.Spec.CABundle}
-	config.AuthInfos[cluster.Name] = &clientcmdapi.AuthInfo{Token: string(token)}
-	config.Contexts[cluster.Name] = &clientcmdapi.Context{Cluster: cluster.Name, AuthInfo: cluster.Name}
-	config.CurrentContext = cluster.Name
-	raw, err := clientcmd.Write(*config)
-	if err != nil {
-		return fmt.Errorf("write the member's kubeconfig: %w", err)
-	}
-	secret := &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster.Spec.CredentialsSecretRef.Name},
-		Data:       map[string][]byte{member.KubeconfigKey: raw},
-	}
-	if err := h.put(ctx, secret); err != nil {
-		return fmt.Errorf("store the credentials of cluster %q: %w", cluster.Name, err)
-	}
-	var have v1alpha1.Cluster
-	err = h.Get(ctx, client.ObjectKeyFromObject(cluster), &have)
-	if apierrors.IsNotFound(err) {
-		err = h.Create(ctx, cluster)
-	}
-	if err != nil {
-		return fmt.Errorf("register cluster %q: %w", cluster.Name, err)
-	}
-	return nil
-}
-
-// put makes a Secret, or replaces what is in it.
-func (h *hub) put(ctx context.Context, secret *corev1.Secret) error {
-	err := h.Create(ctx, secret)
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	var have corev1.Secret
-	if err := h.Get(ctx, client.ObjectKeyFromObject(secret), &have); err != nil {
-		return err
-	}
-	before := have.DeepCopy()
-	have.Data = secret.Data
-	return h.Patch(ctx, &have, client.MergeFrom(before))
-}
-
-// writeValues writes what the agent's chart needs. It holds no secret.
-func writeValues(o *options, f joinFlags, name, address string, record stream.Token, out io.Writer) error {
+// writeValues writes what the agent's chart needs, and tells what to do with it. It holds no secret.
+func writeValues(o *options, f joinFlags, report joined, address string, out io.Writer) error {
 	raw, err := yaml.Marshal(map[string]any{
 		"mode":  "agent",
-		"agent": map[string]any{"clusterName": name, "hubAddress": address, "joinSecretName": joinSecret},
+		"agent": map[string]any{"clusterName": report.Cluster, "hubAddress": address, "joinSecretName": joinSecret},
 	})
 	if err != nil {
 		return fmt.Errorf("write the agent's values: %w", err)
 	}
-	report := joined{Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339)}
 	if report.Values == "-" {
 		_, err := out.Write(raw)
 		return err
@@ -324,7 +195,24 @@ func writeValues(o *options, f joinFlags, name, address string, record stream.To
 	if o.output == "json" {
 		return printJSON(out, report)
 	}
-	_, err = fmt.Fprintf(out, "cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir -n %s -f %s\n",
-		name, report.Expires, f.release, f.namespace, report.Values)
+	_, err = fmt.Fprint(out, report.text(f.namespace))
 	return err
+}
+
+// text tells people what was done and what comes next.
+func (j joined) text(namespace string) string {
+	if j.Registration == registrationNew {
+		return fmt.Sprintf("cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir -n %s -f %s\n",
+			j.Cluster, j.Expires, j.release, namespace, j.Values)
+	}
+	says := "its spec stays as it is"
+	if len(j.Changed) > 0 {
+		says = "in its spec changed " + strings.Join(j.Changed, ", ")
+	}
+	return fmt.Sprintf(`cluster %s was registered already: %s.
+Its join token and the hub's credentials in it are new, and the older ones serve no more. An agent that runs takes the new token
+when it dials next. If none runs there, install it before %s:
+
+  helm upgrade --install %s charts/weir -n %s -f %s
+`, j.Cluster, says, j.Expires, j.release, namespace, j.Values)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,7 +85,7 @@ func TestJoinRegistersAMember(t *testing.T) {
 		t.Error(d)
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(secret(t, j.hub, "weir-member-c2").Data[member.KubeconfigKey])
-	if err != nil || config.Host != j.member.URL || config.BearerToken != "token-of-weir-hub-token" {
+	if err != nil || config.Host != j.member.URL || !slices.Equal(j.accounts(), []string{config.BearerToken}) {
 		t.Errorf("the hub would come to %+v, %v", config, err)
 	}
 
@@ -112,7 +114,7 @@ func TestJoinRegistersAMember(t *testing.T) {
 	}
 	_, token, _ := strings.Cut(string(handed.Data["token"]), ".")
 	for name, text := range map[string]string{"the values": string(raw), "the output": r.out + r.progress} {
-		if strings.Contains(text, token) || strings.Contains(text, "token-of-weir-hub-token") {
+		if strings.Contains(text, token) || strings.Contains(text, "token-of-") {
 			t.Errorf("%s hold a secret", name)
 		}
 	}
@@ -135,13 +137,161 @@ func TestTheHubsAccountHasNoRightsAndBelongsToTheAgentsRelease(t *testing.T) {
 	}
 }
 
-func TestJoinMayBeRunAgain(t *testing.T) {
+// accounts are the tokens of the hub's account in the member.
+func (j *joins) accounts() []string {
+	j.Helper()
+	var list corev1.SecretList
+	if err := j.member.Store.List(j.Context(), &list, client.InNamespace("weir-system")); err != nil {
+		j.Fatal(err)
+	}
+	var out []string
+	for _, s := range list.Items {
+		if s.Type == corev1.SecretTypeServiceAccountToken {
+			out = append(out, string(s.Data[corev1.ServiceAccountTokenKey]))
+		}
+	}
+	return out
+}
+
+// hubIs returns the token as which the hub comes to the member.
+func (j *joins) hubIs() string {
+	j.Helper()
+	config, err := clientcmd.RESTConfigFromKubeConfig(secret(j.T, j.hub, "weir-member-c2").Data[member.KubeconfigKey])
+	if err != nil {
+		j.Fatal(err)
+	}
+	return config.BearerToken
+}
+
+func (j *joins) spec() v1alpha1.ClusterSpec {
+	j.Helper()
+	var c v1alpha1.Cluster
+	if err := j.hub.Store.Get(j.Context(), client.ObjectKey{Name: "c2"}, &c); err != nil {
+		j.Fatal(err)
+	}
+	return c.Spec
+}
+
+func TestJoinedAgainTheOlderTokensServeNoMore(t *testing.T) {
 	j := newJoins(t)
 	j.join().want(t, 0)
-	first := string(secret(t, j.member, "weir-join").Data["token"])
-	j.join("--token-ttl", "10m").want(t, 0)
-	if second := string(secret(t, j.member, "weir-join").Data["token"]); second == first || len(j.tokens()) != 2 {
-		t.Errorf("%d tokens, the member's changed: %t", len(j.tokens()), second != first)
+	first, hubWas := string(secret(t, j.member, "weir-join").Data["token"]), j.hubIs()
+	j.join("--token-ttl", "10m").want(t, 0, "cluster c2 was registered already: its spec stays as it is", "older ones serve no more", "helm upgrade --install weir-agent")
+
+	second := string(secret(t, j.member, "weir-join").Data["token"])
+	id, err := stream.TokenID(second)
+	if tokens := j.tokens(); err != nil || second == first || len(tokens) != 1 || !strings.HasSuffix(tokens[0].Name, id) {
+		t.Errorf("the member has token %s (%v), the hub holds %v", id, err, tokens)
+	}
+	if now := j.hubIs(); now == hubWas || !slices.Equal(j.accounts(), []string{now}) {
+		t.Errorf("the hub is %q, was %q, and the member has %v", now, hubWas, j.accounts())
+	}
+}
+
+func TestJoinedAgainTheSpecSaysWhatFlagsSayAndKeepsWhatTheyDoNotSay(t *testing.T) {
+	j := newJoins(t)
+	j.join("--region", "east", "--zone", "e1", "--api-endpoint", "https://c2.example.com:6443").want(t, 0)
+	before := j.spec()
+	var c v1alpha1.Cluster
+	if err := j.hub.Store.Get(t.Context(), client.ObjectKey{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Spec.SuspectAfter = 7
+	if err := j.hub.Store.Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+
+	j.join("--region", "west", "--zone", "", "--istio-cluster-id", "west-2").want(t, 0,
+		`in its spec changed region from "east" to "west", zone from "e1" to "", istioClusterID from "" to "west-2".`)
+	want := before
+	want.Region, want.Zone, want.IstioClusterID, want.SuspectAfter = "west", "", "west-2", 7
+	if d := cmp.Diff(want, j.spec()); d != "" {
+		t.Error(d)
+	}
+	j.join("--region", "west").want(t, 0, "its spec stays as it is")
+	if d := cmp.Diff(want, j.spec()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAClusterMadeByHandGetsItsCredentialsFromJoin(t *testing.T) {
+	j := newJoins(t)
+	byHand := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: v1alpha1.ClusterSpec{
+		APIEndpoint: "https://c2.example.com:6443", CABundle: j.member.CA, Region: "north",
+	}}
+	if err := j.hub.Store.Create(t.Context(), byHand); err != nil {
+		t.Fatal(err)
+	}
+	j.join().want(t, 0, `changed credentialsSecretRef from "" to "weir-member-c2"`)
+	if s := j.spec(); s.Region != "north" || s.APIEndpoint != "https://c2.example.com:6443" || s.CredentialsSecretRef.Name != "weir-member-c2" {
+		t.Errorf("spec %+v", s)
+	}
+}
+
+func TestTheReleaseIsTheAccountsUnlessAFlagNamesAnother(t *testing.T) {
+	j := newJoins(t)
+	j.join("--release", "agent").want(t, 0, "helm install agent ")
+	j.join().want(t, 0, "helm upgrade --install agent ")
+	j.join("--release", "other").want(t, 0, "helm upgrade --install other ")
+	var account corev1.ServiceAccount
+	if err := j.member.Store.Get(t.Context(), client.ObjectKey{Namespace: "weir-system", Name: "weir-hub"}, &account); err != nil {
+		t.Fatal(err)
+	}
+	if r := account.Annotations["meta.helm.sh/release-name"]; r != "other" {
+		t.Errorf("Helm would find it to be of release %q", r)
+	}
+}
+
+func TestWhoIsStoppedWhileJoiningAgainKeepsWhatServedAndMayGoOn(t *testing.T) {
+	j := newJoins(t)
+	j.join().want(t, 0)
+	was := j.hubIs()
+	cases := map[string]struct {
+		server *fleettest.APIServer
+		method string
+		at     string
+		says   string
+	}{
+		"at the credentials":        {j.hub, http.MethodPatch, "/secrets/weir-member-c2", `store the credentials of cluster "c2"`},
+		"at the registration":       {j.hub, http.MethodPatch, "/clusters/c2", `change cluster "c2"`},
+		"at the join token":         {j.hub, http.MethodPost, "/secrets", "store the credentials"},
+		"at handing it over":        {j.member, http.MethodPut, "/secrets/weir-join", "write Secret weir-system/weir-join"},
+		"at the older join tokens":  {j.hub, http.MethodDelete, "/secrets/weir-join-", `older join tokens of "c2" may still serve`},
+		"at the older credentials":  {j.member, http.MethodDelete, "/secrets/weir-hub-token-", `member "c2": older credentials of the hub still serve`},
+		"at looking for older ones": {j.member, http.MethodGet, "/secrets", "older credentials of the hub still serve"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.server.Fail(func(r fleettest.Request) error {
+				if r.Method == c.method && (strings.HasSuffix(r.Path, c.at) || strings.HasSuffix(c.at, "-") && strings.Contains(r.Path, c.at)) {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "x", errors.New("no right"))
+				}
+				return nil
+			})
+			j.join("--region", name).want(t, 1, c.says, "no right")
+			c.server.Fail(nil)
+			if now := j.hubIs(); !slices.Contains(j.accounts(), now) || now == "" {
+				t.Errorf("the hub is %q (was %q), which the member has no more: %v", now, was, j.accounts())
+			}
+			j.join("--region", name).want(t, 0)
+			if now := j.hubIs(); !slices.Equal(j.accounts(), []string{now}) || len(j.tokens()) != 1 || j.spec().Region != name {
+				t.Errorf("the hub is %q, the member has %v; %d join tokens; region %q", now, j.accounts(), len(j.tokens()), j.spec().Region)
+			}
+		})
+	}
+}
+
+func TestACertificateOfAnotherNameNeedsAnAddressThatTheHubCanCheck(t *testing.T) {
+	j := newJoins(t)
+	j.file("member", strings.Replace(string(j.member.Kubeconfig("x")), "cluster: {server:", "cluster: {tls-server-name: example.com, server:", 1))
+	r := j.join()
+	r.want(t, 1, `"example.com" (tls-server-name)`, "--api-endpoint")
+	if writes := append(r.hubWrote, j.member.Writes()...); len(writes) > 0 {
+		t.Errorf("wrote %v", writes)
+	}
+	j.join("--api-endpoint", "https://example.com:6443").want(t, 0)
+	if s := j.spec(); s.APIEndpoint != "https://example.com:6443" {
+		t.Errorf("the hub would dial %s", s.APIEndpoint)
 	}
 }
 
@@ -195,7 +345,7 @@ func TestJoinSaysWhereItFailed(t *testing.T) {
 	}{
 		"namespace":   {"/namespaces", false, `member "c2": make namespace weir-system`},
 		"account":     {"/serviceaccounts", false, `member "c2": make ServiceAccount weir-system/weir-hub`},
-		"token":       {"/secrets", false, `member "c2": make Secret weir-system/weir-hub-token`},
+		"token":       {"/secrets", false, `member "c2": make Secret weir-system/weir-hub-token-`},
 		"credentials": {"/secrets", true, `store the credentials of cluster "c2"`},
 		"cluster":     {"/clusters", true, `register cluster "c2"`},
 	}
@@ -239,7 +389,7 @@ func TestJoinAsJSON(t *testing.T) {
 		t.Fatalf("%v in\n%s", err, r.out)
 	}
 	expires, err := time.Parse(time.RFC3339, got.Expires)
-	if got.Cluster != "c2" || got.Values != filepath.Join(j.home, "values.yaml") || err != nil || time.Until(expires) > time.Hour {
+	if got.Cluster != "c2" || got.Registration != registrationNew || got.Values != filepath.Join(j.home, "values.yaml") || err != nil || time.Until(expires) > time.Hour {
 		t.Errorf("got %+v", got)
 	}
 }

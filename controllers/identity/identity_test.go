@@ -233,6 +233,45 @@ func TestExpiredTokensAreSweptAndNoOtherSecretIs(t *testing.T) {
 	}
 }
 
+func TestOfAClustersTokensOnlyTheKeptOneServesOn(t *testing.T) {
+	server, kube := serve(t)
+	tokens, _, old := token(t, server, kube, now)
+	_, _, used := token(t, server, kube, now)
+	_, _, kept := token(t, server, kube, now)
+	_, other, err := stream.NewToken("c3", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kube.CoreV1().Secrets(namespace).Create(t.Context(), TokenSecret(namespace, other), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tokens.Burn(t.Context(), used.ID, [sha256.Size]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 0} {
+		if gone, err := tokens.Revoke(t.Context(), "c2", kept.ID); gone != want || err != nil {
+			t.Errorf("%d gone, want %d; %v", gone, want, err)
+		}
+	}
+	for id, serves := range map[string]bool{old.ID: false, used.ID: false, kept.ID: true, other.ID: true} {
+		if _, err := tokens.Token(t.Context(), id); errors.Is(err, stream.ErrNoToken) == serves {
+			t.Errorf("token %s: %v, want it to serve: %t", id, err, serves)
+		}
+	}
+	if err := tokens.Burn(t.Context(), old.ID, [sha256.Size]byte{1}); !errors.Is(err, stream.ErrNoToken) {
+		t.Errorf("an agent with an old token: %v", err)
+	}
+	server.Fail(func(r fleettest.Request) error {
+		if r.Method == http.MethodDelete {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no right"))
+		}
+		return nil
+	})
+	if _, err := tokens.Revoke(t.Context(), "c3", kept.ID); err == nil || !strings.Contains(err.Error(), "delete join token weir-join-"+other.ID) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestASweepThatFailsSaysAtWhat(t *testing.T) {
 	server, kube := serve(t)
 	tokens, _, record := token(t, server, kube, now)

@@ -98,6 +98,27 @@ func (t *Tokens) Burn(ctx context.Context, id string, key [sha256.Size]byte) err
 	})
 }
 
+// Revoke deletes the tokens of a cluster, used or not, all but the one with the ID keep. It returns how many there were.
+func (t *Tokens) Revoke(ctx context.Context, cluster, keep string) (int, error) {
+	list, err := t.Client.CoreV1().Secrets(t.Namespace).List(ctx, metav1.ListOptions{LabelSelector: LabelToken})
+	if err != nil {
+		return 0, fmt.Errorf("list join tokens: %w", err)
+	}
+	gone := 0
+	for i := range list.Items {
+		s := &list.Items[i]
+		if string(s.Data[keyCluster]) != cluster || s.Name == tokenPrefix+keep {
+			continue
+		}
+		err := t.Client.CoreV1().Secrets(t.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return gone, fmt.Errorf("delete join token %s: %w", s.Name, err)
+		}
+		gone++
+	}
+	return gone, nil
+}
+
 // Sweep deletes the tokens that have expired.
 func (t *Tokens) Sweep(ctx context.Context, now time.Time) error {
 	list, err := t.Client.CoreV1().Secrets(t.Namespace).List(ctx, metav1.ListOptions{LabelSelector: LabelToken})
