@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v4/pkg/kube"
 	"sigs.k8s.io/yaml"
 
 	"github.com/weir-io/weir/e2e/rig"
@@ -47,6 +48,8 @@ type Product struct {
 // this source's program and chart. Say is told in one line each what goes on.
 // Namespaces are those of the global services to come: the hub needs them.
 func Install(ctx context.Context, fleet *rig.Fleet, say func(string), namespaces ...string) (*Product, error) {
+	// Helm as a library names itself by the program it is in; another program could not upgrade what this one installed.
+	kube.ManagedFieldsManager = "helm"
 	say("weir's image and kubectl weir are built.")
 	for _, p := range []rig.Program{rig.Weir, kubectlWeir} {
 		if err := fleet.Load(ctx, p); err != nil {
