@@ -49,6 +49,7 @@ func stateOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now tim
 			s.Demand += c.Before.Replicas
 		}
 	}
+	mutate(&s)
 	return s
 }
 

@@ -26,6 +26,9 @@ const (
 	Replicas  = replicas
 )
 
+// Host is what clients outside ask ingress gateways for.
+const Host = host
+
 // Session is the demo's application on a fleet under a steady load that runs on
 // from one test to the next. A test answers for the requests that were sent
 // while it ran. It is for one goroutine at a time.

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+
+	"github.com/weir-io/weir/e2e/rig/netns"
 )
 
 // InNamespace is a command in the cluster's network: what a program on the node would see.
@@ -42,6 +44,9 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 func (f *Fleet) Outside(ctx context.Context, argv ...string) *exec.Cmd {
 	return outside.Command(ctx, argv...)
 }
+
+// OutsideSpace is the network namespace of [Fleet.Outside].
+func (f *Fleet) OutsideSpace() netns.Space { return outside }
 
 // Bin returns the path of one of the rig's programs, such as "kubectl" or "istio-validate".
 func (f *Fleet) Bin(name string) string { return filepath.Join(f.bin, name) }
