@@ -4,9 +4,12 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,8 +17,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
@@ -32,6 +38,7 @@ var views []byte
 type Checker struct {
 	structural *schema.Structural
 	schema     validation.SchemaValidator
+	namespaced bool
 	rules      *cel.Validator
 }
 
@@ -77,7 +84,8 @@ func newChecker(def *apiextensionsv1.CustomResourceDefinition) (Checker, error) 
 		return Checker{}, fmt.Errorf("make a validator: %w", err)
 	}
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
-	return Checker{structural: structural, schema: checker, rules: rules}, nil
+	namespaced := def.Spec.Scope == apiextensionsv1.NamespaceScoped
+	return Checker{structural: structural, schema: checker, rules: rules, namespaced: namespaced}, nil
 }
 
 // Structural is the schema of the kind. It must not be changed.
@@ -97,19 +105,64 @@ func (c Checker) Update(ctx context.Context, obj, old map[string]any) field.Erro
 func (c Checker) admit(ctx context.Context, obj, old map[string]any) field.ErrorList {
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, c.structural)
 	defaulting.Default(obj, c.structural)
-	var errs field.ErrorList
+	errs := c.metadata(ctx, obj)
 	for _, unknown := range pruning.PruneWithOptions(obj, c.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
-		errs = append(errs, field.Invalid(field.NewPath(unknown), nil, "unknown field"))
+		errs = append(errs, unknownField(unknown))
 	}
-	// A nil interface, not a nil map, is what tells the rules that nothing was there before.
-	var before any
 	if old != nil {
-		before = old
 		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, obj, old, c.schema)...)
 	} else {
 		errs = append(errs, validation.ValidateCustomResource(nil, obj, c.schema)...)
 	}
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structural, obj)...)
-	broken, _ := c.rules.Validate(ctx, nil, c.structural, obj, before, celconfig.RuntimeCELCostBudget)
-	return append(errs, broken...)
+	// Rules read what the schema promises: on an object that breaks it they would only repeat it in worse words.
+	if !slices.ContainsFunc(errs, blocksRules) {
+		var before any // A nil interface, not a nil map, tells the rules that nothing was there before.
+		if old != nil {
+			before = old
+		}
+		broken, _ := c.rules.Validate(ctx, nil, c.structural, obj, before, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, broken...)
+	}
+	slices.SortStableFunc(errs, func(a, b *field.Error) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Error(), b.Error()))
+	})
+	return errs
+}
+
+// metadata checks what every object has, and that of objects within it. A namespaced object without a namespace is
+// let through: it gets the one of the request.
+func (c Checker) metadata(ctx context.Context, obj map[string]any) field.ErrorList {
+	var errs field.ErrorList
+	wrong, unknown := objectmeta.CoerceWithOptions(nil, obj, c.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	for _, path := range unknown {
+		errs = append(errs, unknownField(path))
+	}
+	if wrong != nil {
+		return append(errs, wrong)
+	}
+	meta, found, err := objectmeta.GetObjectMeta(obj, false)
+	if err != nil {
+		return append(errs, field.Invalid(field.NewPath("metadata"), obj["metadata"], err.Error()))
+	}
+	if !found {
+		meta = &metav1.ObjectMeta{}
+	}
+	namespaced := c.namespaced && meta.Namespace != ""
+	errs = append(errs, apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	return append(errs, objectmeta.Validate(ctx, nil, obj, c.structural, false)...)
+}
+
+func unknownField(path string) *field.Error {
+	return field.Invalid(field.NewPath(path), nil, "unknown field")
+}
+
+// blocksRules says whether an error leaves the rules without something that they read.
+func blocksRules(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeRequired, field.ErrorTypeTypeInvalid, field.ErrorTypeNotSupported, field.ErrorTypeTooLong, field.ErrorTypeTooMany:
+		return true
+	default:
+		return false
+	}
 }

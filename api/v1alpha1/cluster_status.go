@@ -3,7 +3,10 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ClusterStatus is what the hub knows of a member. Whatever the member says of itself is kept when contact is lost;
 // the conditions then turn Unknown.
@@ -24,6 +27,9 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// view is the summary of what the hub sees of the member's nodes. Unset: it has seen nothing yet.
+	// +optional
+	View *ViewSummary `json:"view,omitempty"`
 	// findings of the agent's preflight, 50 at most.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
@@ -47,6 +53,49 @@ type AgentStatus struct {
 	// agent is heard in time it may be a minute old.
 	// +optional
 	LastBeat *metav1.Time `json:"lastBeat,omitempty"`
+}
+
+// ViewSummary is what the hub sees of a member's nodes, summed up.
+type ViewSummary struct {
+	// version of the view: decisions quote it.
+	// +required
+	Version int64 `json:"version"`
+	// trueAt is when it was true, by the hub's clock. It is not written for every beat: while the agent is heard in
+	// time it may be a minute old.
+	// +optional
+	TrueAt *metav1.Time `json:"trueAt,omitempty"`
+	// confidencePercent says how far the scheduler trusts it: it falls with age, and discounts what is free.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	ConfidencePercent int32 `json:"confidencePercent,omitempty"`
+	// nodes that take pods.
+	// +optional
+	Nodes int32 `json:"nodes,omitempty"`
+	// allocatable is what pods may use, over all nodes, by resource.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+	// allocated is what pods request, over all nodes, by resource.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Allocated corev1.ResourceList `json:"allocated,omitempty"`
+	// largestFree are the nodes with the most room, 5 at most: what no pod can be larger than.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	// +optional
+	LargestFree []FreeShape `json:"largestFree,omitempty"`
+}
+
+// FreeShape is the room on nodes that have the same.
+type FreeShape struct {
+	// nodes that have it.
+	// +required
+	Nodes int32 `json:"nodes"`
+	// free on each, by resource.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Free corev1.ResourceList `json:"free,omitempty"`
 }
 
 // IstioStatus is what the agent found of Istio in its member.

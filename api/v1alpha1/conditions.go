@@ -36,6 +36,9 @@ const (
 	ReasonNoCredentials = "NoCredentials"
 	// ReasonContactLost goes with status Unknown: the member has not been heard for longer than its limit.
 	ReasonContactLost = "ContactLost"
+	// ReasonAgentSilent goes with status Unknown: the member's agent has not been heard for longer than its limit, and its
+	// API server answers, so the member is not off.
+	ReasonAgentSilent = "AgentSilent"
 	// ReasonForeignRule says that a rule that weir does not own decides over the host.
 	ReasonForeignRule = "ForeignRule"
 	// ReasonForeignEdit says that somebody else wrote into one of weir's own rules.

@@ -3,11 +3,7 @@
 
 package v1alpha1
 
-import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "time"
 
 // How replicas are divided where no ReplicaSchedulingPreference says otherwise.
 const (
@@ -60,38 +56,13 @@ func (p *ReplicaPreference) Period() time.Duration {
 	return p.RebalancePeriod.Duration
 }
 
-// Default fills in what the API server would.
-func (p *ReplicaPreference) Default() {
-	if p.MinReplicas == nil {
-		p.MinReplicas = new(int32(DefaultMinReplicas))
+// Wanted is how many replicas the template wants, over all members together.
+func (d *FederatedDeployment) Wanted() int32 {
+	if r := d.Spec.Template.Spec.Replicas; r != nil {
+		return *r
 	}
-	if p.RebalancePeriod == nil {
-		p.RebalancePeriod = &metav1.Duration{Duration: DefaultRebalancePeriod}
-	}
+	return DefaultReplicas
 }
-
-// Default fills in what the API server would.
-func (p *Placement) Default() {
-	for i := range p.ClusterTolerations {
-		if p.ClusterTolerations[i].Operator == "" {
-			p.ClusterTolerations[i].Operator = TolerationEqual
-		}
-	}
-}
-
-// Default fills in what the API server would.
-func (d *FederatedDeployment) Default() {
-	if d.Spec.Template.Spec.Replicas == nil {
-		d.Spec.Template.Spec.Replicas = new(int32(DefaultReplicas))
-	}
-	d.Spec.Placement.Default()
-}
-
-// Default fills in what the API server would.
-func (s *FederatedService) Default() { s.Spec.Placement.Default() }
-
-// Default fills in what the API server would.
-func (p *ReplicaSchedulingPreference) Default() { p.Spec.ReplicaPreference.Default() }
 
 // BindingName is the name of the ResourceBinding of the federated workload: deployment-NAME.
 func (d *FederatedDeployment) BindingName() string { return "deployment-" + d.Name }

@@ -30,6 +30,8 @@ const (
 	MaxUnmeshedCallers = 20
 	// MaxUnownedWorkloads is how many workloads that weir does not own a ClusterDrain names.
 	MaxUnownedWorkloads = 100
+	// MaxFreeShapes is how many free shapes the summary of a view names.
+	MaxFreeShapes = 5
 	// MaxDecisions is how many decisions a ResourceBinding remembers.
 	MaxDecisions = 10
 	// MaxDecisionClusters is how many clusters a remembered decision names.

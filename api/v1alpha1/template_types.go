@@ -27,9 +27,9 @@ type DeploymentTemplate struct {
 	Spec DeploymentTemplateSpec `json:"spec"`
 }
 
-// DeploymentTemplateSpec is the spec of an apps/v1 Deployment, kept as it was written, so that fields of newer
-// versions of Kubernetes reach the members. A selector that is missing is filled in, the same in all members; so are
-// the pods' labels that it needs. What is not a Deployment's is answered by Ready=False, reason InvalidTemplate.
+// DeploymentTemplateSpec is the spec of an apps/v1 Deployment, kept as it was written. A selector that is missing is
+// filled in, the same in all members; so are the pods' labels that it needs. A field that a Deployment does not have,
+// in the version of Kubernetes that weir was built with, is answered by Ready=False, reason InvalidTemplate.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type DeploymentTemplateSpec struct {
@@ -52,8 +52,8 @@ type ServiceTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.annotations) || !('weir.io/hostname' in self.annotations) || self.annotations['weir.io/hostname'].matches('^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])+[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.]?$')",message="weir.io/hostname must be a full name in small letters, such as api.shop.example.com",fieldPath=".annotations"
 	// +optional
 	Metadata TemplateMeta `json:"metadata,omitzero"`
-	// spec of the Services, that of a core/v1 Service, kept as it was written. What is not a Service's is answered by
-	// Ready=False, reason InvalidTemplate.
+	// spec of the Services, that of a core/v1 Service, kept as it was written. A field that a Service does not have is
+	// answered by Ready=False, reason InvalidTemplate.
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
@@ -91,19 +93,33 @@ func TestEverySampleIsAdmittedAndSurvivesItsGoType(t *testing.T) {
 // An object that a controller makes from an empty Go value carries no field that the API server refuses.
 func TestEmptyStatusIsAdmitted(t *testing.T) {
 	kinds := servers(t)
+	name := metav1.ObjectMeta{Name: "weir"}
 	for _, obj := range []runtime.Object{
-		&v1alpha1.GlobalService{Spec: v1alpha1.GlobalServiceSpec{Record: &v1alpha1.ShiftRecord{}}},
-		&v1alpha1.TrafficPolicy{},
-		&v1alpha1.ClusterDrain{Spec: v1alpha1.ClusterDrainSpec{ClusterName: "north-1"}},
-		&v1alpha1.Cluster{Spec: v1alpha1.ClusterSpec{APIEndpoint: "https://north-1.example.com", CABundle: []byte("-----BEGIN CERTIFICATE-----")}},
+		&v1alpha1.GlobalService{ObjectMeta: name, Spec: v1alpha1.GlobalServiceSpec{Record: &v1alpha1.ShiftRecord{}}},
+		&v1alpha1.TrafficPolicy{ObjectMeta: name},
+		&v1alpha1.ClusterDrain{ObjectMeta: name, Spec: v1alpha1.ClusterDrainSpec{ClusterName: "north-1"}},
+		&v1alpha1.Cluster{ObjectMeta: name, Spec: v1alpha1.ClusterSpec{APIEndpoint: "https://north-1.example.com", CABundle: []byte("-----BEGIN CERTIFICATE-----")}},
+		&v1alpha1.FederatedDeployment{ObjectMeta: name},
+		&v1alpha1.FederatedService{ObjectMeta: name, Spec: v1alpha1.FederatedServiceSpec{Template: v1alpha1.ServiceTemplate{Spec: apiextensionsv1.JSON{Raw: []byte("{}")}}}},
+		&v1alpha1.ReplicaSchedulingPreference{ObjectMeta: name, Spec: v1alpha1.ReplicaSchedulingPreferenceSpec{
+			TargetRef: v1alpha1.PreferenceTarget{APIVersion: v1alpha1.GroupVersion.String(), Kind: "FederatedDeployment", Name: "web"},
+		}},
+		&v1alpha1.ResourceBinding{ObjectMeta: name, Spec: v1alpha1.ResourceBindingSpec{
+			Resource: v1alpha1.ResourceReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+		}},
+		&v1alpha1.Work{ObjectMeta: name, Spec: v1alpha1.WorkSpec{Workload: v1alpha1.WorkloadManifests{Manifests: []v1alpha1.Manifest{
+			{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)}},
+		}}}},
+		&v1alpha1.FederationEpoch{ObjectMeta: name, Spec: v1alpha1.FederationEpochSpec{HubUID: "u", Epoch: 1}},
+		&v1alpha1.ClusterView{ObjectMeta: name},
 	} {
 		data, err := json.Marshal(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := reflect.TypeOf(obj).Elem().Name()
-		if errs := kinds[name].admit(t, object(t, string(data)), nil); len(errs) > 0 {
-			t.Errorf("an empty %s is refused:\n%s", name, text(errs))
+		kind := reflect.TypeOf(obj).Elem().Name()
+		if errs := kinds[kind].admit(t, object(t, string(data)), nil); len(errs) > 0 {
+			t.Errorf("an empty %s is refused:\n%s", kind, text(errs))
 		}
 	}
 }
