@@ -19,10 +19,30 @@ import (
 // again.
 const settle = 10 * time.Second
 
-// killPods kills all pods of the application in a cluster, waits until they are
-// back, and notes what no one could have saved.
+// Strike is a sudden end of something in one cluster, of which nobody is told before.
+type Strike struct {
+	// Name is what was struck, and Cluster where.
+	Name, Cluster string
+	// Do strikes, and says when.
+	Do func(context.Context, *rig.Cluster) (rig.Killed, error)
+	// Back waits until what was struck serves again; gone is when it was seen to be gone.
+	Back func(ctx context.Context, c *rig.Cluster, gone time.Time) error
+}
+
+// killPods kills all pods of the application in a cluster and waits until they are back.
 func (s *stage) killPods(ctx context.Context, cluster string) error {
-	c, err := s.fleet.Cluster(cluster)
+	return s.strike(ctx, Strike{
+		Name: "pods", Cluster: cluster,
+		Do: func(ctx context.Context, c *rig.Cluster) (rig.Killed, error) {
+			return c.KillPods(ctx, namespace, "app="+serverName)
+		},
+		Back: s.waitRestarted,
+	})
+}
+
+// strike strikes, waits until all is back, and notes what no one could have saved.
+func (s *stage) strike(ctx context.Context, b Strike) error {
+	c, err := s.fleet.Cluster(b.Cluster)
 	if err != nil {
 		return err
 	}
@@ -30,15 +50,15 @@ func (s *stage) killPods(ctx context.Context, cluster string) error {
 	if err != nil {
 		return err
 	}
-	killed, err := c.KillPods(ctx, namespace, "app="+serverName)
+	killed, err := b.Do(ctx, c)
 	if err != nil {
 		return err
 	}
 	s.kills = append(s.kills, load.Kill{
-		Name: "pods of " + cluster, From: killed.Began.UnixNano(), Gone: killed.Gone.UnixNano(), Upstreams: upstreams,
+		Name: b.Name + " of " + b.Cluster, From: killed.Began.UnixNano(), Gone: killed.Gone.UnixNano(), Upstreams: upstreams,
 	})
 	s.tell.say("%d pods were gone %s after the first signal.", len(killed.Pods), killed.Gone.Sub(killed.Began).Round(time.Millisecond))
-	if err := s.waitRestarted(ctx, c, killed.Gone); err != nil {
+	if err := b.Back(ctx, c, killed.Gone); err != nil {
 		return err
 	}
 	if err := hold(ctx, settle); err != nil {

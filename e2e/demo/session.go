@@ -77,6 +77,10 @@ func (s *Session) KillPods(ctx context.Context, cluster string) error {
 	return s.stage.killPods(ctx, cluster)
 }
 
+// Strike strikes, waits until what was struck is back, and sets apart what
+// [Session.KillPods] sets apart.
+func (s *Session) Strike(ctx context.Context, b Strike) error { return s.stage.strike(ctx, b) }
+
 // Account settles the requests that were sent between two moments. It waits
 // until each has been answered or has failed. What failed is lost, unless a kill
 // explains it.
