@@ -124,7 +124,7 @@ func runAgent(ctx context.Context, o agentOptions, log *slog.Logger) error {
 	return group.Wait()
 }
 
-func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, recorder events.EventRecorder, registry *prometheus.Registry, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, recorder events.EventRecorder, registry prometheus.Registerer, log *slog.Logger) (*agent.Agent, error) {
 	inv, err := inventory.New(inventory.Config{REST: config, IstioNamespace: o.istioNamespace, RootNamespace: o.rootNamespace, Log: log})
 	if err != nil {
 		return nil, err
