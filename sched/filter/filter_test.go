@@ -1,0 +1,59 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filter
+
+import (
+	"testing"
+
+	"github.com/weir-io/weir/sched/match"
+	"github.com/weir-io/weir/sched/reason"
+)
+
+func TestAClusterIsOpenClosedOrOut(t *testing.T) {
+	tier := func(value string) match.Any {
+		return match.Any{{{Key: "tier", Operator: match.In, Values: []string{value}}}}
+	}
+	for name, c := range map[string]struct {
+		wish    Wish
+		change  func(*Cluster)
+		outcome Outcome
+		code    reason.Code
+	}{
+		"all is well":               {Wish{}, func(*Cluster) {}, Open, ""},
+		"named":                     {Wish{Names: map[string]bool{"c1": true}}, func(*Cluster) {}, Open, ""},
+		"another is named":          {Wish{Names: map[string]bool{"c2": true}}, func(*Cluster) {}, Out, reason.NotSelected},
+		"nobody is named":           {Wish{Names: map[string]bool{}}, func(*Cluster) {}, Out, reason.NotSelected},
+		"region":                    {Wish{Regions: []string{"north"}}, func(*Cluster) {}, Open, ""},
+		"another region":            {Wish{Regions: []string{"south"}}, func(*Cluster) {}, Out, reason.NotSelected},
+		"no region":                 {Wish{Regions: []string{"south"}}, func(c *Cluster) { c.Region = "" }, Out, reason.NotSelected},
+		"another zone":              {Wish{Regions: []string{"north"}, Zones: []string{"b"}}, func(*Cluster) {}, Out, reason.NotSelected},
+		"labels":                    {Wish{Labels: tier("production")}, func(*Cluster) {}, Open, ""},
+		"other labels":              {Wish{Labels: tier("test")}, func(*Cluster) {}, Out, reason.NotSelected},
+		"drained":                   {Wish{}, func(c *Cluster) { c.Duty = Drained }, Out, reason.Drained},
+		"left out":                  {Wish{}, func(c *Cluster) { c.Duty = LeftOut }, Out, reason.LeftOut},
+		"suspect":                   {Wish{}, func(c *Cluster) { c.Health = Suspect }, Open, ""},
+		"dead":                      {Wish{}, func(c *Cluster) { c.Health = Dead }, Closed, reason.Dead},
+		"partitioned":               {Wish{}, func(c *Cluster) { c.Health = Partitioned }, Closed, reason.Partitioned},
+		"dead and drained":          {Wish{}, func(c *Cluster) { c.Health, c.Duty = Dead, Drained }, Out, reason.Drained},
+		"not seen":                  {Wish{}, func(c *Cluster) { c.Seen = false }, Closed, reason.NoView},
+		"seen long ago":             {Wish{}, func(c *Cluster) { c.Stale = true }, Closed, reason.StaleView},
+		"a taint":                   {Wish{}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.NoSchedule}} }, Closed, reason.Tainted},
+		"a soft taint":              {Wish{}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.PreferNoSchedule}} }, Open, ""},
+		"a taint that evicts":       {Wish{}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.NoExecute}} }, Out, reason.Evicted},
+		"a taint that is tolerated": {Wish{Tolerations: []match.Toleration{{Key: "x", Exists: true}}}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.NoExecute}} }, Open, ""},
+		"the kind is served":        {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"v1", "apps/v1/Deployment"} }, Open, ""},
+		"the version is served":     {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"apps/v1"} }, Open, ""},
+		"another version is served": {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"apps/v1beta1", "apps/v1/StatefulSet"} }, Closed, reason.NotServed},
+		"a kind of the core group":  {Wish{Kind: "v1/Service"}, func(c *Cluster) { c.Serves = []string{"v1"} }, Open, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := Cluster{Name: "c1", Region: "north", Zone: "a", Labels: map[string]string{"tier": "production"}, Seen: true}
+			c.change(&cluster)
+			outcome, code, message := Judge(&c.wish, &cluster)
+			if outcome != c.outcome || code != c.code || (message == "") != (outcome == Open) {
+				t.Errorf("%d %s %q", outcome, code, message)
+			}
+		})
+	}
+}

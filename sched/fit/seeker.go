@@ -1,0 +1,199 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fit
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weir-io/weir/sched/dimension"
+	"github.com/weir-io/weir/sched/match"
+)
+
+// A Pod is what one replica needs of a node.
+type Pod struct {
+	Need        dimension.Amounts // pods need not be stated
+	Nodes       match.Any         // the nodes it may be on, by label
+	Tolerations []match.Toleration
+	Apart       bool // no two of it on one node
+}
+
+// Exact reports whether the pod needs anything that is counted in whole pieces of its own, so that a decision about it
+// stands only on a view that has not changed: an accelerator, or a node for itself.
+func (p *Pod) Exact() bool {
+	for name, amount := range p.Need {
+		if amount > 0 && dimension.Exact(name) {
+			return true
+		}
+	}
+	return p.Apart
+}
+
+// A Seeker seeks places for one kind of pod. It serves one goroutine at a time.
+type Seeker struct {
+	catalogue *Catalogue
+	pod       *Pod
+	needs     []need
+	nowhere   bool // it needs a resource that no node of the fleet has
+	allowed   []verdict
+}
+
+type need struct {
+	place  int
+	amount int64
+}
+
+type verdict int8
+
+const (
+	unasked verdict = iota
+	welcome
+	unwelcome
+)
+
+// Seeker makes a Seeker for a pod.
+func (c *Catalogue) Seeker(pod *Pod) *Seeker {
+	s := &Seeker{catalogue: c, pod: pod, needs: []need{{0, 1}}, allowed: make([]verdict, len(c.classes))}
+	for _, name := range slices.Sorted(maps.Keys(pod.Need)) {
+		amount := pod.Need[name]
+		if amount <= 0 || name == dimension.Pods {
+			continue
+		}
+		place, known := c.names.Find(name)
+		if !known {
+			s.nowhere = true
+			continue
+		}
+		s.needs = append(s.needs, need{place, amount})
+	}
+	return s
+}
+
+// Pod that places are sought for.
+func (s *Seeker) Pod() *Pod { return s.pod }
+
+// Count is how many of the pods fit in the room, limit at most.
+func (s *Seeker) Count(room Room, limit int64) int64 {
+	if s.nowhere || limit <= 0 {
+		return 0
+	}
+	total := int64(0)
+	for i := range room {
+		if s.welcome(room[i].class) {
+			each := s.each(&room[i], limit)
+			if each > 0 && room[i].count >= (limit-total+each-1)/each {
+				return limit
+			}
+			total += each * room[i].count
+		}
+	}
+	return total
+}
+
+// each is how many fit on one node of a shape, limit at most.
+func (s *Seeker) each(sh *shape, limit int64) int64 {
+	each := limit
+	if s.pod.Apart {
+		each = min(each, 1)
+	}
+	for _, n := range s.needs {
+		free := int64(0)
+		if n.place < len(sh.free) {
+			free = sh.free[n.place]
+		}
+		if free < n.amount {
+			return 0
+		}
+		if each > 1 {
+			each = min(each, free/n.amount)
+		}
+	}
+	return each
+}
+
+func (s *Seeker) welcome(class int32) bool {
+	if s.allowed[class] == unasked {
+		s.allowed[class] = unwelcome
+		of := &s.catalogue.classes[class]
+		taint, repelled := match.Repelled(of.taints, s.pod.Tolerations)
+		if (!repelled || taint.Effect == match.PreferNoSchedule) && s.pod.Nodes.Matches(of.labels) {
+			s.allowed[class] = welcome
+		}
+	}
+	return s.allowed[class] == welcome
+}
+
+// Take puts n of the pods into the room, as far as they fit, each onto the node that could hold most of them. The room
+// must be the caller's own; the one returned takes its place.
+func (s *Seeker) Take(room Room, n int64) Room {
+	if s.nowhere {
+		return room
+	}
+	if s.pod.Apart {
+		return s.takeApart(room, n)
+	}
+	for n > 0 {
+		best, most, second := s.emptiest(room)
+		if most == 0 {
+			return room
+		}
+		rounds := int64(1) // places taken on each node of the shape
+		if n >= room[best].count {
+			rounds = max(1, min(most-second, n/room[best].count))
+		}
+		nodes := min(n, room[best].count)
+		taken := s.less(&room[best], nodes, rounds)
+		n -= rounds * nodes
+		if room[best].count -= nodes; room[best].count == 0 {
+			room = slices.Delete(room, best, best+1)
+		}
+		room = room.add(taken)
+	}
+	return room
+}
+
+// takeApart puts each of n pods onto a node of its own.
+func (s *Seeker) takeApart(room Room, n int64) Room {
+	var out Room
+	for i := range room {
+		nodes := int64(0)
+		if s.welcome(room[i].class) && s.each(&room[i], 1) == 1 {
+			nodes = min(n, room[i].count)
+		}
+		if nodes > 0 {
+			out = out.add(s.less(&room[i], nodes, 1))
+			n -= nodes
+		}
+		if room[i].count -= nodes; room[i].count > 0 {
+			out = out.add(room[i])
+		}
+	}
+	return out
+}
+
+// less is so many nodes of a shape once each of them holds pods more.
+func (s *Seeker) less(from *shape, nodes, pods int64) shape {
+	free := slices.Clone(from.free)
+	for _, n := range s.needs {
+		free[n.place] -= pods * n.amount
+	}
+	return shape{nodes, from.class, free}
+}
+
+// emptiest is the shape on whose nodes most fit, with that number and the next lower one.
+func (s *Seeker) emptiest(room Room) (best int, most, second int64) {
+	for i := range room {
+		if !s.welcome(room[i].class) {
+			continue
+		}
+		switch each := s.each(&room[i], math.MaxInt32); {
+		case each > most:
+			best, most, second = i, each, most
+		case each < most:
+			second = max(second, each)
+		}
+	}
+	return best, most, second
+}
