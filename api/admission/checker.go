@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -39,11 +40,12 @@ type Checker struct {
 	structural *schema.Structural
 	schema     validation.SchemaValidator
 	namespaced bool
-	rules      *cel.Validator
+	rules      func() *cel.Validator // Compiled when the first object comes.
 }
 
-// Checkers makes a Checker for every kind of group federation.weir.io, by kind, ClusterView included. Its cost is that
-// of compiling every rule, some tens of milliseconds. An error means that the program was built from a broken tree.
+// Checkers makes a Checker for every kind of group federation.weir.io, by kind, ClusterView included. The first object of
+// a kind costs some tens of milliseconds, for compiling the kind's rules. An error means that the program was built from
+// a broken tree.
 func Checkers() (map[string]Checker, error) {
 	defs, err := crd.All()
 	if err != nil {
@@ -83,7 +85,7 @@ func newChecker(def *apiextensionsv1.CustomResourceDefinition) (Checker, error) 
 	if err != nil {
 		return Checker{}, fmt.Errorf("make a validator: %w", err)
 	}
-	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
+	rules := sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) })
 	namespaced := def.Spec.Scope == apiextensionsv1.NamespaceScoped
 	return Checker{structural: structural, schema: checker, rules: rules, namespaced: namespaced}, nil
 }
@@ -121,7 +123,7 @@ func (c Checker) admit(ctx context.Context, obj, old map[string]any) field.Error
 		if old != nil {
 			before = old
 		}
-		broken, _ := c.rules.Validate(ctx, nil, c.structural, obj, before, celconfig.RuntimeCELCostBudget)
+		broken, _ := c.rules().Validate(ctx, nil, c.structural, obj, before, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)
 	}
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {

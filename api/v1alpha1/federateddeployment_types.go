@@ -53,7 +53,7 @@ type FederatedDeploymentSpec struct {
 	Template DeploymentTemplate `json:"template"`
 	// placement says which members may hold replicas. {}: every member without a taint.
 	// +required
-	Placement Placement `json:"placement"`
+	Placement Placement `json:"placement"` //nolint:kubeapilinter // Everywhere is a statement, not what silence means.
 	// overrides change what single members get. An override of /spec/replicas pins the member's part within the
 	// whole; pins above the whole are answered by Ready=False, reason InvalidOverride.
 	// +listType=map

@@ -47,7 +47,7 @@ type FederatedServiceSpec struct {
 	Template ServiceTemplate `json:"template"`
 	// placement says which members hold the Service. {}: every member without a taint.
 	// +required
-	Placement Placement `json:"placement"`
+	Placement Placement `json:"placement"` //nolint:kubeapilinter // Everywhere is a statement, not what silence means.
 	// overrides change what single members get.
 	// +listType=map
 	// +listMapKey=clusterName

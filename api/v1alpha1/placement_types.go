@@ -21,7 +21,7 @@ type Placement struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
-	ClusterTolerations []ClusterToleration `json:"clusterTolerations,omitempty"`
+	ClusterTolerations []ClusterToleration `json:"clusterTolerations,omitempty"` //nolint:kubeapilinter // As in a pod; a rule asks for the key or for Exists.
 }
 
 // PlacementCluster names a member.
@@ -95,7 +95,7 @@ const (
 
 // ClusterToleration lets work go to members whose taint it matches, as a pod's toleration does with nodes.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",message="operator Exists matches every value: remove value, or set operator: Equal",fieldPath=".value"
+// +kubebuilder:validation:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ”",message="operator Exists matches every value: remove value, or set operator: Equal",fieldPath=".value"
 // +kubebuilder:validation:XValidation:rule="has(self.key) || has(self.operator) && self.operator == 'Exists'",message="a toleration without key matches every taint only with operator: Exists: name the key, or set operator: Exists",fieldPath=".key"
 type ClusterToleration struct {
 	// key of the taint. Unset, with operator Exists: every taint.

@@ -48,7 +48,6 @@ type ResourceBindingList struct {
 // ResourceBindingSpec is wish, decision and plan.
 //
 // +kubebuilder:validation:XValidation:rule="self.resource == oldSelf.resource",message="spec.resource is immutable: weir writes this object, so undo the edit, or delete it and weir makes it anew",fieldPath=".resource"
-// +kubebuilder:validation:XValidation:rule="!has(self.clusters) || !has(self.replicas) || self.clusters.map(c, c.replicas).sum() <= self.replicas",message="more replicas are decided than are wanted: weir writes this object, so undo the edit",fieldPath=".clusters"
 type ResourceBindingSpec struct {
 	// resource that members hold: of FederatedDeployment shop/web the Deployment shop/web. The federated object itself
 	// is the owner of this binding. Immutable.

@@ -82,8 +82,7 @@ func decodeStrict(data []byte, into any, path *field.Path, kind string) field.Er
 	}
 	for _, err := range unknown {
 		where := path
-		var named json.FieldError
-		if errors.As(err, &named) {
+		if named, ok := errors.AsType[json.FieldError](err); ok {
 			where = at(path, named.FieldPath())
 		}
 		errs = append(errs, field.Invalid(where, "", "a "+kind+" has no such field, or has it twice: correct its name, or remove it"))

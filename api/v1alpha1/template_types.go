@@ -24,7 +24,7 @@ type DeploymentTemplate struct {
 	Metadata TemplateMeta `json:"metadata,omitzero"`
 	// spec of the Deployments.
 	// +required
-	Spec DeploymentTemplateSpec `json:"spec"`
+	Spec DeploymentTemplateSpec `json:"spec"` //nolint:kubeapilinter // What it must hold, Deployment says.
 }
 
 // DeploymentTemplateSpec is the spec of an apps/v1 Deployment, kept as it was written. A selector that is missing is

@@ -67,14 +67,14 @@ type WorkloadManifests struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	// +required
-	Manifests []Manifest `json:"manifests"`
+	Manifests []Manifest `json:"manifests"` //nolint:kubeapilinter // What an object must have, its schema says.
 }
 
 // Manifest is one object with apiVersion, kind and metadata.name, kept as it stands.
 //
 // +kubebuilder:validation:XEmbeddedResource
 // +kubebuilder:pruning:PreserveUnknownFields
-// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="a manifest has no metadata.name: name the object, since weir makes none with generateName"
+// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ”",message="a manifest has no metadata.name: name the object, since weir makes none with generateName"
 type Manifest struct {
 	runtime.RawExtension `json:",inline"`
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // header starts a manifest of a kind; what follows is indented under spec.
@@ -21,6 +23,17 @@ spec:
 
 func manifest(kind, spec string) string {
 	return fmt.Sprintf(header, kind, "  "+strings.ReplaceAll(strings.Trim(spec, "\n"), "\n", "\n  "))
+}
+
+// wantRefused wants one of the errors to stand at a field and to tell a way out.
+func wantRefused(t *testing.T, errs field.ErrorList, path, wayOut string) {
+	t.Helper()
+	for _, err := range errs {
+		if err.Field == path && strings.Contains(err.Error(), wayOut) {
+			return
+		}
+	}
+	t.Errorf("want an error at %s that says %q, got:\n%s", path, wayOut, text(errs))
 }
 
 // registration is a Cluster's spec with one line more, or with a line of its own in place of one that it has.
@@ -119,13 +132,7 @@ func TestBadObjectsAreRefusedWithFieldAndWayOut(t *testing.T) {
 		"plan with odd pods":             {"GlobalService", "clusters: [{name: c1, weight: 0, newPods: Maybe}]", "spec.clusters[0].newPods", `supported values: "Open", "Fenced"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			errs := kinds[test.kind].admit(t, object(t, manifest(test.kind, test.spec)), nil)
-			for _, err := range errs {
-				if err.Field == test.field && strings.Contains(err.Error(), test.wayOut) {
-					return
-				}
-			}
-			t.Errorf("want an error at %s that says %q, got:\n%s", test.field, test.wayOut, text(errs))
+			wantRefused(t, kinds[test.kind].admit(t, object(t, manifest(test.kind, test.spec)), nil), test.field, test.wayOut)
 		})
 	}
 }
