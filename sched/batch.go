@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-io/weir/sched/divide"
 	"github.com/weir-io/weir/sched/fit"
+	"github.com/weir-io/weir/sched/reason"
 )
 
 // A Reservation keeps room in a cluster for replicas that are decided and not in its view yet.
@@ -21,14 +22,15 @@ type Reservation struct {
 // A Batch decides requests one after the other, each seeing the room that those before it left. It serves one goroutine at
 // a time.
 type Batch struct {
-	fleet *Fleet
-	rooms []fit.Room       // by member; nil: as in the fleet
-	holds [][]hold         // by member, in the order they came
-	owned map[string][]int // workload → members where it holds room
-	all   []candidate      // by member; scratch, as are those below
-	index []int            // of the clusters that are divided over, in the fleet
-	parts []divide.Cluster // the same clusters, as divide takes them
-	split divide.Divider   // keeps its own scratch
+	fleet   *Fleet
+	rooms   []fit.Room       // by member; nil: as in the fleet
+	holds   [][]hold         // by member, in the order they came
+	owned   map[string][]int // workload → members where it holds room
+	all     []candidate      // by member; scratch, as are those below
+	index   []int            // of the clusters that are divided over, in the fleet
+	parts   []divide.Cluster // the same clusters, as divide takes them
+	reasons []reason.Reason
+	split   divide.Divider // keeps its own scratch
 
 	shortOf   [2]int64 // what shortText was made of
 	shortText string

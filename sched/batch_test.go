@@ -114,16 +114,20 @@ func TestADecisionIsWrittenOnlyOnAViewThatBearsIt(t *testing.T) {
 		"an accelerator, unmoved":       {request(2, gpu), []func(*ClusterView){withGPU}, []func(*ClusterView){withGPU}, 0, ""},
 		"an accelerator, moved":         {request(2, gpu), []func(*ClusterView){withGPU}, []func(*ClusterView){withGPU, version(8)}, PlanAgain, "accelerators, ports or nodes have changed since the decision"},
 		"only cores moved": {
-			request(2, gpu), []func(*ClusterView){withGPU, func(v *ClusterView) { v.ExactVersion = 5 }},
-			[]func(*ClusterView){withGPU, version(8), func(v *ClusterView) { v.ExactVersion = 5 }}, 0, "",
+			request(2, gpu),
+			[]func(*ClusterView){withGPU, func(v *ClusterView) { v.ExactVersion = 5 }},
+			[]func(*ClusterView){withGPU, version(8), func(v *ClusterView) { v.ExactVersion = 5 }},
+			0, "",
 		},
 		"far behind its member": {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Announced = 18 }}, Refresh, "the view is 11 versions behind its member"},
 		"a little behind":       {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Announced = 17 }}, 0, ""},
 		"dead by now":           {request(2), nil, []func(*ClusterView){health(filter.Dead)}, PlanAgain, "the cluster is dead: it keeps its replicas and gets none"},
 		"gone":                  {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Cluster = "c9" }}, PlanAgain, "the cluster is no longer registered"},
 		"no two on a node": {
-			request(2, stands("c1", 1), func(r *Request) { r.Pod.Apart = true }), []func(*ClusterView){func(v *ClusterView) { v.ExactVersion = 1 }},
-			[]func(*ClusterView){free(1, 1000), func(v *ClusterView) { v.ExactVersion = 1 }}, PlanAgain, "1 more replicas no longer fit",
+			request(2, stands("c1", 1), func(r *Request) { r.Pod.Apart = true }),
+			[]func(*ClusterView){func(v *ClusterView) { v.ExactVersion = 1 }},
+			[]func(*ClusterView){free(1, 1000), func(v *ClusterView) { v.ExactVersion = 1 }},
+			PlanAgain, "1 more replicas no longer fit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

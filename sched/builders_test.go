@@ -25,7 +25,7 @@ func nodes(n, cpu int64) []fit.Node {
 
 // view of a cluster with room to spare, as changed.
 func view(name string, changes ...func(*ClusterView)) ClusterView {
-	v := ClusterView{Cluster: name, Seen: true, Version: 7, Nodes: nodes(10, 10000)}
+	v := ClusterView{Cluster: name, Seen: true, Version: 7, Confidence: 100, Nodes: nodes(10, 10000)}
 	for _, change := range changes {
 		change(&v)
 	}
@@ -64,6 +64,12 @@ func stands(pairs ...any) func(*Request) {
 	}
 }
 
+func region(name string) func(*Request) {
+	return func(r *Request) {
+		r.Where.Fields = match.Selector{{Key: filter.Region, Operator: match.In, Values: []string{name}}}
+	}
+}
+
 func bounds(cluster string, b Bounds) func(*Request) {
 	return func(r *Request) {
 		if r.Bounds == nil {
@@ -73,7 +79,7 @@ func bounds(cluster string, b Bounds) func(*Request) {
 	}
 }
 
-func newBatch(t testing.TB, views ...ClusterView) *Batch {
+func newBatch(t *testing.T, views ...ClusterView) *Batch {
 	t.Helper()
 	fleet, err := NewFleet(views)
 	if err != nil {
@@ -82,7 +88,7 @@ func newBatch(t testing.TB, views ...ClusterView) *Batch {
 	return NewBatch(fleet, nil)
 }
 
-func decide(t testing.TB, r Request, views ...ClusterView) Decision {
+func decide(t *testing.T, r Request, views ...ClusterView) Decision {
 	t.Helper()
 	return newBatch(t, views...).Decide(&r)
 }
@@ -118,7 +124,7 @@ func fleets(t *rapid.T) []ClusterView {
 		}
 		v.Seen = usual("seen")
 		if !usual("fresh") {
-			v.AgeSeconds = rapid.Int64Range(0, 700).Draw(t, "age")
+			v.Confidence = rapid.Int64Range(0, 100).Draw(t, "confidence")
 		}
 		views = append(views, v)
 	}
@@ -134,7 +140,7 @@ func wishes(t *rapid.T, workload string) Request {
 	r.Pod.Apart = rapid.IntRange(0, 4).Draw(t, "apart") == 0
 	r.Rebalance = rapid.Bool().Draw(t, "rebalance")
 	if rapid.Bool().Draw(t, "anywhere") {
-		r.Where.Regions = []string{"north"}
+		region("north")(&r)
 	}
 	r.Current = map[string]Placement{}
 	for i := range 7 {

@@ -117,7 +117,7 @@ func (b *Batch) divide(r *Request, all []candidate, wanted int64) (unplaced int6
 			continue
 		}
 		part := divide.Cluster{
-			Weight: c.weight, NewWeight: c.fresh, Min: c.bounds.Min, Max: c.bounds.Max, Room: c.room, Present: c.present,
+			Weight: c.weight, NewWeight: c.fresh, Min: c.bounds.Min, First: c.bounds.First, Max: c.bounds.Max, Room: c.room, Present: c.present,
 			Frozen: m.filter.Health == filter.Suspect || m.filter.Health == filter.Partitioned,
 			Tie:    mixed(workload, m.hash),
 		}

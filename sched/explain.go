@@ -16,7 +16,7 @@ import (
 
 // explain gives a reason for every cluster that was left out or has less than its share.
 func (b *Batch) explain(d *Decision, r *Request, all []candidate) {
-	d.Reasons = make([]reason.Reason, 0, len(all))
+	d.Reasons = b.reasons[:0]
 	missing := b.missing(d, r)
 	weights, selected := int64(0), missing
 	for i := range all {
@@ -42,6 +42,7 @@ func (b *Batch) explain(d *Decision, r *Request, all []candidate) {
 	if missing {
 		slices.SortStableFunc(d.Reasons, func(a, b reason.Reason) int { return strings.Compare(a.Cluster, b.Cluster) })
 	}
+	b.reasons, d.Reasons = d.Reasons, slices.Clone(d.Reasons)
 }
 
 // missing gives a reason for each cluster that the request names and nobody registered.
@@ -75,8 +76,8 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 	if c.soft {
 		b.because(d, i, reason.SoftTaint, "a PreferNoSchedule taint is not tolerated: new replicas count half")
 	}
-	if m.confidence < 1000 {
-		b.because(d, i, reason.OldView, "the view is older than a minute: only a part of the room in it counts")
+	if m.confidence < 100 {
+		b.because(d, i, reason.OldView, fmt.Sprintf("the view is not fresh: %d percent of the room in it count", m.confidence))
 	}
 	least := min(c.bounds.Min, c.bounds.Max)
 	if c.given < least && d.Wanted > 0 {

@@ -4,6 +4,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/weir-io/weir/sched/filter"
 	"github.com/weir-io/weir/sched/fit"
 	"github.com/weir-io/weir/sched/match"
-	"github.com/weir-io/weir/sched/score"
 )
 
 // A Fleet is all views, made ready to decide by. It is never changed, and serves many goroutines.
@@ -36,9 +36,9 @@ func NewFleet(views []ClusterView) (*Fleet, error) {
 	f := &Fleet{index: make(map[string]int, len(views)), members: make([]member, 0, len(views))}
 	for i := range views {
 		v := &views[i]
-		m := member{view: v, confidence: score.Confidence(v.AgeSeconds), hash: hash(v.Cluster)}
+		m := member{view: v, confidence: min(max(v.Confidence, 0), 100), hash: hash(v.Cluster)}
 		m.filter = filter.Cluster{
-			Name: v.Cluster, Region: v.Region, Zone: v.Zone, Labels: v.Labels, Taints: v.Taints,
+			Name: v.Cluster, Fields: fields(v), Labels: v.Labels, Taints: v.Taints,
 			Duty: v.Duty, Health: v.Health, Seen: v.Seen, Stale: m.confidence == 0, Serves: v.Serves,
 		}
 		if v.Seen {
@@ -50,7 +50,7 @@ func NewFleet(views []ClusterView) (*Fleet, error) {
 	for i := range f.members {
 		name := f.members[i].view.Cluster
 		if name == "" {
-			return nil, fmt.Errorf("a view names no cluster")
+			return nil, errors.New("a view names no cluster")
 		}
 		if _, there := f.index[name]; there {
 			return nil, fmt.Errorf("cluster %q has two views: give one", name)
@@ -58,6 +58,18 @@ func NewFleet(views []ClusterView) (*Fleet, error) {
 		f.index[name] = i
 	}
 	return f, nil
+}
+
+// fields of a cluster that it has.
+func fields(v *ClusterView) map[string]string {
+	out := map[string]string{}
+	if v.Region != "" {
+		out[filter.Region] = v.Region
+	}
+	if v.Zone != "" {
+		out[filter.Zone] = v.Zone
+	}
+	return out
 }
 
 // softTaint reports whether the cluster asks to be avoided by work with these tolerations.

@@ -68,7 +68,7 @@ func TestAClusterThatMayNotHoldAnythingHoldsNothing(t *testing.T) {
 			taint, repelled := match.Repelled(v.Taints, nil)
 			hard := repelled && taint.Effect != match.PreferNoSchedule
 			got, stood := d.Replicas(v.Cluster), r.Current[v.Cluster].Replicas
-			out := v.Duty == filter.Drained || len(r.Where.Regions) > 0 && v.Region != "north" || hard && taint.Effect == match.NoExecute
+			out := v.Duty == filter.Drained || len(r.Where.Fields) > 0 && v.Region != "north" || hard && taint.Effect == match.NoExecute
 			closed := hard || !v.Seen || v.Health == filter.Dead || v.Health == filter.Partitioned
 			if out && got > 0 || closed && got > stood {
 				t.Fatalf("%+v: %s", v, placed(d))

@@ -35,13 +35,15 @@ type Request struct {
 // Bounds are what is preferred for one cluster: its weight in the division, the least and the most replicas there.
 type Bounds struct {
 	Weight, Min, Max int64
+	// First: its minimum is filled before those of others. A pinned part is.
+	First bool
 }
 
 // DefaultBounds are those that hold where nobody prefers anything: equal weights, at least one replica, no maximum.
 var DefaultBounds = Bounds{Weight: 1, Min: 1, Max: Unlimited}
 
 // Pinned are bounds that leave n replicas, no more and no fewer.
-func Pinned(n int64) Bounds { return Bounds{Weight: 1, Min: n, Max: n} }
+func Pinned(n int64) Bounds { return Bounds{Weight: 1, Min: n, Max: n, First: true} }
 
 // A Placement is what stands in one cluster.
 type Placement struct {

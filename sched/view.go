@@ -24,8 +24,9 @@ type ClusterView struct {
 	// ExactVersion is the version at which a node, an accelerator or a port changed last. 0: not known, which counts as
 	// the Version itself.
 	ExactVersion int64
-	// AgeSeconds is how long ago the view was true, by the hub's clock.
-	AgeSeconds int64
+	// Confidence is how much of the room in the view counts, in percent: 100 where it is fresh. 0: it is too old to place
+	// by. See package resview/view.
+	Confidence int64
 	// Serves lists what the API server serves, as group/version or group/version/Kind. Empty: all.
 	Serves []string
 	// Nodes that pods can be placed on; cordoned ones are not among them.

@@ -21,6 +21,8 @@ type Cluster struct {
 	Weight, NewWeight int64
 	// Min is its floor, Max its ceiling. Max 0 is a drain.
 	Min, Max int64
+	// First: its minimum is filled before those of others.
+	First bool
 	// Room is how many it can hold in all, those it has among them.
 	Room int64
 	// Present is how many it has.
@@ -33,6 +35,9 @@ type Cluster struct {
 
 // limit is what the cluster may hold at most.
 func (c *Cluster) limit() int64 { return max(0, min(c.Max, c.Room, MaxTotal)) }
+
+// floor is what it gets before anybody gets more than that.
+func (c *Cluster) floor() int64 { return min(c.Min, c.limit()) }
 
 // kept is what the cluster has and may keep.
 func (c *Cluster) kept() int64 { return max(0, min(c.Present, c.limit())) }
@@ -81,7 +86,13 @@ type rung struct {
 }
 
 var ladder = []rung{
-	{height: func(c *Cluster) int64 { return min(c.Min, c.limit()) }, evenly: true},
+	{height: func(c *Cluster) int64 {
+		if c.First {
+			return c.floor()
+		}
+		return 0
+	}, evenly: true},
+	{height: (*Cluster).floor, evenly: true},
 	{height: func(c *Cluster) int64 {
 		if c.Frozen {
 			return c.kept()

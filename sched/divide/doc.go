@@ -23,7 +23,8 @@
 //   - One more replica never lowers anybody.
 //   - Nobody is above its maximum or its room. A drain is a maximum of 0 and beats the minimum.
 //   - The minimum is a floor under the share, not added to it. Where the minima are more than the total they are filled one
-//     by one, a second nowhere before a first everywhere; who has less than its minimum is short.
+//     by one, a second nowhere before a first everywhere, those that come First before the others; who has less than its
+//     minimum is short.
 //   - No division that keeps these rules moves less, unless it is asked to rebalance.
 //   - Fed its own answer it gives the same answer.
 //   - A cluster whose NewWeight is 0 gets nothing above its minimum and what it has. All weights 0 place only minima.

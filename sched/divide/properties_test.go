@@ -57,6 +57,7 @@ func problems(n int, size int64) *rapid.Generator[problem] {
 			c := Cluster{
 				Weight: rapid.Int64Range(0, 9).Draw(t, "weight"), Min: often(t, "min", 0, number), Max: often(t, "max", Unlimited, number),
 				Room: often(t, "room", Unlimited, number), Present: often(t, "present", 0, number),
+				First:  rapid.IntRange(0, 3).Draw(t, "first") == 0,
 				Frozen: rapid.IntRange(0, 3).Draw(t, "frozen") == 0, Tie: rapid.Uint64Range(0, 2).Draw(t, "tie"),
 			}
 			c.NewWeight = c.Weight
@@ -183,8 +184,22 @@ func TestMinimaOverTheTotalAreFilledOneByOne(t *testing.T) {
 		}
 		for i := range got {
 			for j := range got {
-				if got[i] > got[j]+1 && got[j] < floors[j] || got[i] > floors[i] {
+				same := p.clusters[i].First == p.clusters[j].First
+				if same && got[i] > got[j]+1 && got[j] < floors[j] || got[i] > floors[i] {
 					t.Fatalf("%v under the floors %v", got, floors)
+				}
+			}
+		}
+	})
+}
+
+func TestMinimaThatComeFirstAreFilledFirst(t *testing.T) {
+	holds(t, func(t *rapid.T, p problem, got []int64) {
+		floors := p.floors()
+		for i, c := range p.clusters {
+			for j, d := range p.clusters {
+				if c.First && !d.First && got[i] < floors[i] && got[j] > 0 {
+					t.Fatalf("%v under the floors %v: %d comes before %d", got, floors, i, j)
 				}
 			}
 		}

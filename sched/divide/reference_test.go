@@ -21,7 +21,19 @@ func reference(total int64, clusters []Cluster, rebalance bool) []int64 {
 		have[i] = min(c.Present, limit[i])
 	}
 	if total <= sum(floor) {
-		return roundRobin(total, clusters, floor)
+		first := make([]int64, len(clusters))
+		for i, c := range clusters {
+			if c.First {
+				first[i] = floor[i]
+			}
+		}
+		given := roundRobin(min(total, sum(first)), clusters, first)
+		if total > sum(first) {
+			for i, n := range roundRobin(total-sum(first), clusters, less(floor, first)) {
+				given[i] += n
+			}
+		}
+		return given
 	}
 	start := slices.Clone(floor)
 	for i, c := range clusters {
@@ -111,6 +123,14 @@ func roundRobin(total int64, clusters []Cluster, floor []int64) []int64 {
 	}
 }
 
+func less(a, b []int64) []int64 {
+	out := make([]int64, len(a))
+	for i := range a {
+		out[i] = a[i] - b[i]
+	}
+	return out
+}
+
 func sum(of []int64) int64 {
 	s := int64(0)
 	for _, n := range of {
@@ -133,6 +153,7 @@ func some(r *rand.Rand, n int, size int64) (int64, []Cluster) {
 			func() { c.Present = r.Int64N(size) },
 			func() { c.NewWeight = r.Int64N(c.Weight + 1) },
 			func() { c.Frozen = true },
+			func() { c.First = true },
 		} {
 			if r.IntN(3) == 0 {
 				coin()

@@ -34,23 +34,29 @@ const (
 
 // A Cluster is what the filter knows of a cluster.
 type Cluster struct {
-	Name, Region, Zone string
-	Labels             map[string]string
-	Taints             []match.Taint
-	Duty               Duty
-	Health             Health
+	Name           string
+	Fields, Labels map[string]string
+	Taints         []match.Taint
+	Duty           Duty
+	Health         Health
 	// Seen: there is a view of its nodes. Stale: it is too old to place anything by.
 	Seen, Stale bool
 	// Serves lists what its API server serves, as group/version or group/version/Kind. Empty: all.
 	Serves []string
 }
 
+// Fields of a cluster that a wish may look at.
+const (
+	Region = "region"
+	Zone   = "zone"
+)
+
 // A Wish is which clusters a workload may be in. Everything that is stated must hold; what is empty holds everywhere.
 type Wish struct {
-	Names          map[string]bool
-	Regions, Zones []string
-	Labels         match.Any
-	Tolerations    []match.Toleration
+	Names       map[string]bool
+	Fields      match.Selector // of a cluster: region and zone, which it lacks where they are empty
+	Labels      match.Selector
+	Tolerations []match.Toleration
 	// Kind of the workload, as group/version/Kind.
 	Kind string
 }
@@ -74,10 +80,8 @@ func Judge(w *Wish, c *Cluster) (Outcome, reason.Code, string) {
 		return Out, reason.LeftOut, "the question leaves the cluster out"
 	case w.Names != nil && !w.Names[c.Name]:
 		return Out, reason.NotSelected, "the placement names other clusters"
-	case len(w.Regions) > 0 && !slices.Contains(w.Regions, c.Region):
-		return Out, reason.NotSelected, "the placement wants another region than " + quoted(c.Region)
-	case len(w.Zones) > 0 && !slices.Contains(w.Zones, c.Zone):
-		return Out, reason.NotSelected, "the placement wants another zone than " + quoted(c.Zone)
+	case !w.Fields.Matches(c.Fields):
+		return Out, reason.NotSelected, "the placement wants another region or zone"
 	case !w.Labels.Matches(c.Labels):
 		return Out, reason.NotSelected, "the placement wants other labels than the cluster has"
 	}
@@ -100,13 +104,6 @@ func Judge(w *Wish, c *Cluster) (Outcome, reason.Code, string) {
 		return Closed, reason.NotServed, "the cluster does not serve " + w.Kind
 	}
 	return Open, "", ""
-}
-
-func quoted(s string) string {
-	if s == "" {
-		return "one that is not known"
-	}
-	return s
 }
 
 func serves(served []string, kind string) bool {

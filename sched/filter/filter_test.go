@@ -11,9 +11,10 @@ import (
 )
 
 func TestAClusterIsOpenClosedOrOut(t *testing.T) {
-	tier := func(value string) match.Any {
-		return match.Any{{{Key: "tier", Operator: match.In, Values: []string{value}}}}
+	field := func(key string, operator match.Operator, value string) match.Selector {
+		return match.Selector{{Key: key, Operator: operator, Values: []string{value}}}
 	}
+	tier := func(value string) match.Selector { return field("tier", match.In, value) }
 	for name, c := range map[string]struct {
 		wish    Wish
 		change  func(*Cluster)
@@ -24,10 +25,11 @@ func TestAClusterIsOpenClosedOrOut(t *testing.T) {
 		"named":                     {Wish{Names: map[string]bool{"c1": true}}, func(*Cluster) {}, Open, ""},
 		"another is named":          {Wish{Names: map[string]bool{"c2": true}}, func(*Cluster) {}, Out, reason.NotSelected},
 		"nobody is named":           {Wish{Names: map[string]bool{}}, func(*Cluster) {}, Out, reason.NotSelected},
-		"region":                    {Wish{Regions: []string{"north"}}, func(*Cluster) {}, Open, ""},
-		"another region":            {Wish{Regions: []string{"south"}}, func(*Cluster) {}, Out, reason.NotSelected},
-		"no region":                 {Wish{Regions: []string{"south"}}, func(c *Cluster) { c.Region = "" }, Out, reason.NotSelected},
-		"another zone":              {Wish{Regions: []string{"north"}, Zones: []string{"b"}}, func(*Cluster) {}, Out, reason.NotSelected},
+		"region":                    {Wish{Fields: field(Region, match.In, "north")}, func(*Cluster) {}, Open, ""},
+		"another region":            {Wish{Fields: field(Region, match.In, "south")}, func(*Cluster) {}, Out, reason.NotSelected},
+		"not this region":           {Wish{Fields: field(Region, match.NotIn, "north")}, func(*Cluster) {}, Out, reason.NotSelected},
+		"no region":                 {Wish{Fields: field(Region, match.In, "")}, func(c *Cluster) { c.Fields = nil }, Out, reason.NotSelected},
+		"another zone":              {Wish{Fields: append(field(Region, match.In, "north"), field(Zone, match.In, "b")...)}, func(*Cluster) {}, Out, reason.NotSelected},
 		"labels":                    {Wish{Labels: tier("production")}, func(*Cluster) {}, Open, ""},
 		"other labels":              {Wish{Labels: tier("test")}, func(*Cluster) {}, Out, reason.NotSelected},
 		"drained":                   {Wish{}, func(c *Cluster) { c.Duty = Drained }, Out, reason.Drained},
@@ -48,7 +50,7 @@ func TestAClusterIsOpenClosedOrOut(t *testing.T) {
 		"a kind of the core group":  {Wish{Kind: "v1/Service"}, func(c *Cluster) { c.Serves = []string{"v1"} }, Open, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := Cluster{Name: "c1", Region: "north", Zone: "a", Labels: map[string]string{"tier": "production"}, Seen: true}
+			cluster := Cluster{Name: "c1", Fields: map[string]string{Region: "north", Zone: "a"}, Labels: map[string]string{"tier": "production"}, Seen: true}
 			c.change(&cluster)
 			outcome, code, message := Judge(&c.wish, &cluster)
 			if outcome != c.outcome || code != c.code || (message == "") != (outcome == Open) {

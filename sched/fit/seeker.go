@@ -40,6 +40,10 @@ type Seeker struct {
 	allowed   []verdict
 }
 
+// A need below small, times as many pods as there can be, stays within 64 bits. To multiply saves most of the divisions,
+// which are what counting costs.
+const small = 1 << 31
+
 type need struct {
 	place  int
 	amount int64
@@ -106,7 +110,7 @@ func (s *Seeker) each(sh *shape, limit int64) int64 {
 		if free < n.amount {
 			return 0
 		}
-		if each > 1 {
+		if n.amount >= small || free < each*n.amount {
 			each = min(each, free/n.amount)
 		}
 	}
@@ -182,7 +186,7 @@ func (s *Seeker) less(from *shape, nodes, pods int64) shape {
 	return shape{nodes, from.class, free}
 }
 
-// emptiest is the shape on whose nodes most fit, with that number and the next lower one.
+// emptiest is the shape on whose nodes most fit, with that number and the one of the next shape.
 func (s *Seeker) emptiest(room Room) (best int, most, second int64) {
 	for i := range room {
 		if !s.welcome(room[i].class) {
@@ -191,7 +195,7 @@ func (s *Seeker) emptiest(room Room) (best int, most, second int64) {
 		switch each := s.each(&room[i], math.MaxInt32); {
 		case each > most:
 			best, most, second = i, each, most
-		case each < most:
+		default:
 			second = max(second, each)
 		}
 	}

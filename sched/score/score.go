@@ -23,25 +23,8 @@ func Weights(preferred int64, suspect, softTaint bool) (standing, fresh int64) {
 	return standing, fresh
 }
 
-// A view is believed whole for wholeFor seconds, then less and less, and after believedFor not at all.
-const (
-	wholeFor    = 60
-	believedFor = 600
-)
-
-// Confidence is how much of the room in a view of this age counts, in thousandths.
-func Confidence(ageSeconds int64) int64 {
-	switch {
-	case ageSeconds <= wholeFor:
-		return 1000
-	case ageSeconds >= believedFor:
-		return 0
-	}
-	return 1000 * (believedFor - ageSeconds) / (believedFor - wholeFor)
-}
-
-// Believed is how much of room counts at a confidence.
-func Believed(room, confidence int64) int64 { return room * confidence / 1000 }
+// Believed is how much of room counts at a confidence in percent.
+func Believed(room, confidence int64) int64 { return room * confidence / 100 }
 
 // ToBelieve is how much room has to be there for n to be believed at a confidence over 0.
-func ToBelieve(n, confidence int64) int64 { return (n*1000 + confidence - 1) / confidence }
+func ToBelieve(n, confidence int64) int64 { return (n*100 + confidence - 1) / confidence }
