@@ -95,7 +95,7 @@ const (
 
 // ClusterToleration lets work go to members whose taint it matches, as a pod's toleration does with nodes.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ”",message="operator Exists matches every value: remove value, or set operator: Equal",fieldPath=".value"
+// +kubebuilder:validation:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || size(self.value) == 0",message="operator Exists matches every value: remove value, or set operator: Equal",fieldPath=".value"
 // +kubebuilder:validation:XValidation:rule="has(self.key) || has(self.operator) && self.operator == 'Exists'",message="a toleration without key matches every taint only with operator: Exists: name the key, or set operator: Exists",fieldPath=".key"
 type ClusterToleration struct {
 	// key of the taint. Unset, with operator Exists: every taint.

@@ -74,7 +74,7 @@ type WorkloadManifests struct {
 //
 // +kubebuilder:validation:XEmbeddedResource
 // +kubebuilder:pruning:PreserveUnknownFields
-// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ”",message="a manifest has no metadata.name: name the object, since weir makes none with generateName"
+// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && size(self.metadata.name) > 0",message="a manifest has no metadata.name: name the object, since weir makes none with generateName"
 type Manifest struct {
 	runtime.RawExtension `json:",inline"`
 }
