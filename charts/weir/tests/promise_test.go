@@ -87,14 +87,37 @@ func TestPodsAreLockedDown(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
-	for mode, want := range map[string]map[string][]byte{
-		"hub": definitions(t, "../../../config/crd"),
-		"agent": {
-			"serviceexports.multicluster.x-k8s.io": mcscrd.ServiceExportCRD,
-			"serviceimports.multicluster.x-k8s.io": mcscrd.ServiceImportCRD,
-		},
+func TestTracesGoWhereTheValuesSayAndOverTLSUnlessToldOtherwise(t *testing.T) {
+	for otlp, want := range map[string][]string{
+		"{}":                            nil,
+		"{transport: Insecure}":         nil,
+		"{endpoint: 'collector:4317'}":  {"--otlp-endpoint=collector:4317"},
+		"{endpoint: '[2001:db8::1]:1'}": {"--otlp-endpoint=[2001:db8::1]:1"},
+		"{endpoint: 'collector:4317', transport: Insecure}": {"--otlp-endpoint=collector:4317", "--otlp-insecure"},
 	} {
+		values := "mode: hub\nhub: {advertiseAddress: 'weir.example.com:8443', otlp: " + otlp + "}\n"
+		var got []string
+		for _, arg := range one[*appsv1.Deployment](t, values).Spec.Template.Spec.Containers[0].Args {
+			if strings.HasPrefix(arg, "--otlp") {
+				got = append(got, arg)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("otlp: %s (-want +got)\n%s", otlp, diff)
+		}
+	}
+}
+
+func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
+	const epochs = "federationepochs.federation.weir.io" // The one kind that lives in members.
+	hub := definitions(t, "../../../config/crd")
+	agent := map[string][]byte{
+		epochs:                                 hub[epochs],
+		"serviceexports.multicluster.x-k8s.io": mcscrd.ServiceExportCRD,
+		"serviceimports.multicluster.x-k8s.io": mcscrd.ServiceImportCRD,
+	}
+	delete(hub, epochs)
+	for mode, want := range map[string]map[string][]byte{"hub": hub, "agent": agent} {
 		got := map[string]bool{}
 		for _, r := range resources(t, modes[mode]) {
 			def, ok := r.object.(*apiextensionsv1.CustomResourceDefinition)
@@ -130,7 +153,7 @@ func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
 }
 
 func TestDefinitionsCanBeLeftOut(t *testing.T) {
-	for mode, values := range map[string]string{"hub": hubValues + "crds: {install: Disabled}", "agent": agentValues + "mcs: {installCRDs: Disabled}"} {
+	for mode, values := range map[string]string{"hub": hubValues + "crds: {install: Disabled}", "agent": agentValues + "crds: {install: Disabled}\nmcs: {installCRDs: Disabled}"} {
 		for _, r := range resources(t, values) {
 			if r.kind == "CustomResourceDefinition" {
 				t.Errorf("%s still installs %s", mode, r.name)
