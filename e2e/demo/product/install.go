@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,6 +85,12 @@ func Install(ctx context.Context, fleet *rig.Fleet, say func(string), namespaces
 	return p, p.waitMembers(ctx, installLimit)
 }
 
+// collectorPort is where on the hub's node it sends its traces. Nobody need listen there.
+const collectorPort = "4317"
+
+// Collector is the address in the hub's network that it sends its traces to.
+func (p *Product) Collector() string { return net.JoinHostPort(p.fleet.Hub().NodeIP(), collectorPort) }
+
 // hubValues are a user's values for the hub.
 func hubValues(address string) map[string]any {
 	return map[string]any{
@@ -91,6 +98,7 @@ func hubValues(address string) map[string]any {
 		"hub": map[string]any{
 			"advertiseAddress": fmt.Sprintf("%s:%d", address, nodePort),
 			"service":          map[string]any{"type": "NodePort", "nodePort": nodePort},
+			"otlp":             map[string]any{"endpoint": net.JoinHostPort(address, collectorPort), "transport": "Insecure"},
 		},
 	}
 }
