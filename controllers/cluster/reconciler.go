@@ -33,6 +33,9 @@ const FieldManager = "weir-cluster"
 // lookAgain is how often a Cluster is judged without an event: silence makes none.
 const lookAgain = 5 * time.Second
 
+// probeAfter is how long an agent may be silent before its API server is asked whether the member is off.
+const probeAfter = 30 * time.Second
+
 // Reconciler answers every Cluster.
 type Reconciler struct {
 	Client   client.Client
@@ -93,8 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.Members.Admit(c.Name, stream.Settings{BeatInterval: interval}); err != nil {
 			return ctrl.Result{}, fmt.Errorf("cluster %q: admit: %w", c.Name, err)
 		}
-		_, in.door = r.Door.Open(ctx, &c)
-		in.snapshot = r.Members.Snapshot(c.Name)
+		door, err := r.Door.Open(ctx, &c)
+		in.door, in.snapshot = err, r.Members.Snapshot(c.Name)
+		if err == nil && (!in.snapshot.Connected || in.now.Sub(in.snapshot.LastBeat) > probeAfter) {
+			in.door = door.Probe(ctx)
+		}
 	}
 	status := statusOf(in)
 	if err := r.write(ctx, &c, status); err != nil {

@@ -56,7 +56,7 @@ func TestAMemberIsAdmittedHeardAndForgotten(t *testing.T) {
 	}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "weir-system", Name: "s"}, Data: map[string][]byte{member.KubeconfigKey: server.Kubeconfig("t")}}
 	r, link, recorder := reconciler(t, c, secret)
-	if got := r.look(t); readyReason(got) != v1alpha1.ReasonContactLost || link.Server.Snapshot("c2") == nil {
+	if got := r.look(t); readyReason(got) != v1alpha1.ReasonAgentSilent || link.Server.Snapshot("c2") == nil {
 		t.Fatalf("before it was heard: %+v", got.Status)
 	}
 	agent := link.Join(t, "c2", &pb.MemberFacts{Istiods: []*pb.Istiod{{Name: "istiod-1"}}, IstioClusterId: "c2", IstioVersion: "1.31.0"})
@@ -70,6 +70,10 @@ func TestAMemberIsAdmittedHeardAndForgotten(t *testing.T) {
 	}
 	link.Leave(t, "c2", agent)
 	r.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	if got = r.look(t); readyReason(got) != v1alpha1.ReasonAgentSilent {
+		t.Errorf("its agent alone is gone: %+v", got.Status)
+	}
+	server.Stop()
 	if got = r.look(t); readyReason(got) != v1alpha1.ReasonContactLost || got.Status.Istio == nil {
 		t.Errorf("an hour after its end: %+v", got.Status)
 	}

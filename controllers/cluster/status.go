@@ -132,8 +132,11 @@ func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set 
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "BadCABundle", err.Error())
 	case noCredentials(in.door):
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoCredentials, in.door.Error())
+	case alive.State == liveness.Unknown && in.door == nil && in.snapshot != nil:
+		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonAgentSilent,
+			"its agent is not heard, though its API server answers, so the cluster is not off: look at the agent there (kubectl -n weir-system get pods) and at its way to the hub")
 	case alive.State == liveness.Unknown:
-		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "its agent is not heard")
+		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "neither its agent nor its API server is heard: it is off, or cut off from the hub")
 	case in.door != nil:
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "APIServerSilent", "its API server does not answer the hub")
 	case !in.snapshot.APIServerHealthy:

@@ -49,13 +49,13 @@ func TestAClusterIsJudgedByAllThatIsKnownOfIt(t *testing.T) {
 		"all is well":       {func(*input) {}, "True Joined", "True Beating", ""},
 		"one beat is late":  {func(in *input) { in.snapshot.LastBeat = now.Add(-25 * time.Second) }, "True Joined", "True Beating", ""},
 		"beats are missing": {func(in *input) { in.snapshot.LastBeat = now.Add(-45 * time.Second) }, "True Joined", "False Suspect", ""},
-		"long silent":       {func(in *input) { in.snapshot.LastBeat = now.Add(-2 * time.Minute) }, "Unknown ContactLost", "Unknown ContactLost", "not heard"},
-		"never heard":       {func(in *input) { in.snapshot = &stream.Snapshot{Cluster: "c2"} }, "Unknown ContactLost", "Unknown NeverHeard", "not heard"},
+		"long silent":       {func(in *input) { in.snapshot.LastBeat = now.Add(-2 * time.Minute) }, "Unknown AgentSilent", "Unknown ContactLost", "is not off"},
+		"never heard":       {func(in *input) { in.snapshot = &stream.Snapshot{Cluster: "c2"} }, "Unknown AgentSilent", "Unknown NeverHeard", "look at the agent"},
 		"beats more rarely": {func(in *input) {
 			in.cluster.Spec.HeartbeatInterval = &metav1.Duration{Duration: time.Minute}
 			in.snapshot.LastBeat = now.Add(-2 * time.Minute)
 		}, "True Joined", "True Beating", ""},
-		"heard once, not now": {func(in *input) { in.cluster.Status.Agent = &v1alpha1.AgentStatus{}; in.snapshot = &stream.Snapshot{} }, "Unknown ContactLost", "Unknown ContactLost", "not heard"},
+		"heard once, not now": {func(in *input) { in.cluster.Status.Agent = &v1alpha1.AgentStatus{}; in.snapshot = &stream.Snapshot{} }, "Unknown AgentSilent", "Unknown ContactLost", "not heard"},
 		"no credentials":      {func(in *input) { in.door = fmt.Errorf(`cluster "c2": %w: set it`, member.ErrNoCredentials) }, "False NoCredentials", "True Beating", "set it"},
 		"API server silent":   {func(in *input) { in.door = fmt.Errorf("x: %w", member.ErrNotConnected) }, "False APIServerSilent", "True Beating", "does not answer the hub"},
 		"its own says so too": {func(in *input) { in.snapshot.APIServerHealthy = false }, "False APIServerUnhealthy", "True Beating", ""},
@@ -67,7 +67,7 @@ func TestAClusterIsJudgedByAllThatIsKnownOfIt(t *testing.T) {
 		"no CA":               {func(in *input) { in.cluster.Spec.CABundle = nil }, "False BadCABundle", "True Beating", "spec.caBundle"},
 		"a wish beyond us":    {func(in *input) { in.cluster.Spec.SyncMode = v1alpha1.SyncPull; in.snapshot = nil }, "False NotSupported", "Unknown NeverHeard", "spec.syncMode: Pull"},
 		"wish before CA":      {func(in *input) { in.cluster.Spec.SyncMode = v1alpha1.SyncPull; in.cluster.Spec.CABundle = nil }, "False NotSupported", "True Beating", "nothing is written"},
-		"silent, and no door": {func(in *input) { in.snapshot.LastBeat = now.Add(-2 * time.Minute); in.door = errors.New("x") }, "Unknown ContactLost", "Unknown ContactLost", "not heard"},
+		"silent, and no door": {func(in *input) { in.snapshot.LastBeat = now.Add(-2 * time.Minute); in.door = errors.New("x") }, "Unknown ContactLost", "Unknown ContactLost", "it is off, or cut off"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -154,7 +154,7 @@ func TestSafeToPowerOffIsFalseWhileAServiceMovesAndStaysWhenTheClusterIsOff(t *t
 		t.Fatalf("while moving: %v", s.SafeToPowerOff)
 	}
 	in.services[0].Status.Steps = []v1alpha1.StepRecord{{Kind: "Done", Goal: v1alpha1.GoalDrain, Cluster: "c2", StartedAt: metav1.NewMicroTime(now)}}
-	in.snapshot = &stream.Snapshot{Connected: true}
+	in.snapshot = &stream.Snapshot{Connected: true, InventoryComplete: true}
 	in.drain.Status = statusOf(in)
 	if !*in.drain.Status.SafeToPowerOff || !meta.IsStatusConditionTrue(in.drain.Status.Conditions, v1alpha1.ConditionDrained) {
 		t.Fatalf("drained and quiet: %+v", in.drain.Status)

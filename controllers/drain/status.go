@@ -39,12 +39,20 @@ func statusOf(in *input) v1alpha1.ClusterDrainStatus {
 		}
 		status.Services = append(status.Services, row)
 	}
+	total := len(in.services)
+	if v.goal == v1alpha1.GoalDrain {
+		for _, key := range in.notTakenUp() {
+			status.Services = append(status.Services, rowNotTakenUp(key, d.Spec.ClusterName))
+			total++
+		}
+	}
+	status.Services = status.Services[:min(len(status.Services), v1alpha1.MaxDrainedServices)]
 	if v.goal == "" {
 		status.Services, status.Progress = nil, ""
 	} else {
-		status.Progress = fmt.Sprintf("%d/%d", done, len(in.services))
+		status.Progress = fmt.Sprintf("%d/%d", done, total)
 	}
-	all := v.goal != "" && done+skipped == len(in.services)
+	all := v.goal != "" && done+skipped == total
 	judge(in, d, v, all, skipped, &status)
 	return status
 }
@@ -103,15 +111,21 @@ func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, stat
 		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "Moving", waits(status))
 		return
 	}
+	if !in.told() {
+		if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionDrained) {
+			no := false
+			status.SafeToPowerOff, status.FinishedAt = &no, nil
+			set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "NotHeard", "the agent of "+cluster+
+				" is not heard: whether requests still arrive there, and which Services it has, is not known; look at its agent (weir-system in "+cluster+") and at its link to the hub")
+		}
+		// Nothing new can be known of a cluster that is switched off, which is what it was drained for.
+		return
+	}
 	if status.FinishedAt == nil {
 		finished := hub.Time(in.now)
 		status.FinishedAt = &finished
 	}
 	set(v1alpha1.ConditionTrafficShifted, metav1.ConditionTrue, "Shifted", "no service sends traffic to "+cluster)
-	if in.snapshot == nil || !in.snapshot.Connected {
-		// Nothing new can be known of a cluster that is switched off, which is what it was drained for.
-		return
-	}
 	safe := safetyOf(in.snapshot, in.services)
 	status.UnmeshedCallers = hub.ClipAll(safe.callers[:min(len(safe.callers), v1alpha1.MaxUnmeshedCallers)], v1alpha1.MaxMessage)
 	off := safe.safe() && skipped == 0

@@ -12,14 +12,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -79,72 +75,6 @@ func hashOf(o order) string {
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
-}
-
-// release takes away what weir made for a service that no member has any more: the routes first, and the subsets they
-// named only when every proxy has had time to let go of the routes.
-func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error) {
-	r.mu.Lock()
-	delete(r.targets, in.key)
-	maps.DeleteFunc(r.done, func(key string, _ doneOrder) bool { return strings.HasPrefix(key, in.key.String()+"@") })
-	r.sendTargets()
-	r.mu.Unlock()
-	if in.service == nil {
-		return ctrl.Result{}, nil
-	}
-	refs := ruleRefs(in)
-	if in.service.Annotations[annotationReleased] == "" {
-		if err := r.removeEverywhere(ctx, in, order{remove: refs[:1]}); err != nil {
-			return ctrl.Result{}, err
-		}
-		if err := r.markReleased(ctx, in, in.now.UTC().Format(time.RFC3339)); err != nil {
-			return ctrl.Result{}, err
-		}
-		return ctrl.Result{RequeueAfter: releaseHold}, nil
-	}
-	since, err := time.Parse(time.RFC3339, in.service.Annotations[annotationReleased])
-	if wait := releaseHold - in.now.Sub(since); err == nil && wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
-	if err := r.removeEverywhere(ctx, in, order{remove: append(refs, exportRefs(in)...)}); err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, in.service))
-}
-
-// markReleased writes down when the routes were removed; an empty time takes the mark off, for a service that is back.
-func (r *Reconciler) markReleased(ctx context.Context, in *input, at string) error {
-	marked := in.service.DeepCopy()
-	if at == "" {
-		delete(marked.Annotations, annotationReleased)
-	} else {
-		metav1.SetMetaDataAnnotation(&marked.ObjectMeta, annotationReleased, at)
-	}
-	if err := r.Client.Patch(ctx, marked, client.MergeFrom(in.service), client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("global service %s: mark as released: %w", in.key, client.IgnoreNotFound(err))
-	}
-	in.service = marked
-	return nil
-}
-
-// releaseHold is longer than istiod's longest debounce (10 s) and a push after it.
-const releaseHold = 20 * time.Second
-
-// annotationReleased keeps the time at which the routes of a service that is gone were removed.
-const annotationReleased = "weir.io/released-at"
-
-func (r *Reconciler) removeEverywhere(ctx context.Context, in *input, what order) error {
-	var orders []order
-	for _, m := range in.rulesGoTo() {
-		o := what
-		o.member = m
-		orders = append(orders, o)
-	}
-	failed := r.applyAll(ctx, in, orders)
-	for _, name := range sortedKeys(failed.rules) {
-		return fmt.Errorf("global service %s: release: %w", in.key, failed.rules[name])
-	}
-	return nil
 }
 
 // tell makes an event of each condition that turned.

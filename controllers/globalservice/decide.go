@@ -116,6 +116,15 @@ func drainOf(in *input) *v1alpha1.ClusterDrain {
 	return nil
 }
 
+// holders names the members that have the service, or had it when they were last heard.
+func (in *input) holders() []string {
+	var out []string
+	for _, m := range in.exporters() {
+		out = append(out, m.name)
+	}
+	return out
+}
+
 // ownedStatus is the part of a GlobalService's status that this controller owns.
 type ownedStatus struct {
 	ObservedGeneration int64                                 `json:"observedGeneration,omitempty"`
@@ -206,6 +215,10 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 		c.Reason, c.Message = "SingleCluster", "one cluster serves it: there is nothing to steer until another one does"
 	default:
 		c.Message = strings.Join(append(slices.Clone(o.notes), o.unweighted...), "; ")
+	}
+	if c.Status == metav1.ConditionTrue && !in.service.DeletionTimestamp.IsZero() {
+		c.Reason, c.Message = "DeletionHeld", "it was deleted, and is kept because it is the record of what proxies hold: take "+
+			v1alpha1.AnnotationGlobal+" off the Service in "+strings.Join(in.holders(), ", ")+", and it goes by itself"
 	}
 	c.Message = hub.Clip(c.Message, 2*v1alpha1.MaxMessage)
 	return c

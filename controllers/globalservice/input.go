@@ -64,24 +64,40 @@ func (in *input) addLeft() {
 	if in.service == nil {
 		return
 	}
+	var names []string
 	for _, c := range in.service.Status.Clusters {
-		if !slices.ContainsFunc(in.members, func(m memberView) bool { return m.name == c.Name }) {
-			cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}
-			in.members = append(in.members, memberView{name: c.Name, cluster: cluster, whole: true, left: true})
+		names = append(names, c.Name)
+	}
+	for _, c := range in.service.Spec.Clusters {
+		if in.unseen() {
+			names = append(names, c.Name)
 		}
 	}
+	for _, name := range names {
+		if !slices.ContainsFunc(in.members, func(m memberView) bool { return m.name == name }) {
+			cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			in.members = append(in.members, memberView{name: name, cluster: cluster, whole: true, left: true})
+		}
+	}
+}
+
+// unseen says whether the service has a plan and nothing was seen of it yet, as when its record was made anew: what
+// proxies hold is then unknown.
+func (in *input) unseen() bool {
+	s := in.service
+	return s != nil && s.Status.ObservedGeneration == 0 && len(s.Status.Clusters) == 0
 }
 
 // viewOf puts together what is known of a member.
 func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot, drains []v1alpha1.ClusterDrain, now time.Time, lost time.Duration) memberView {
 	v := memberView{name: c.Name, cluster: c, mesh: c.Status.Istio != nil}
 	if snap == nil {
-		v.away = away(c.Name, drains)
+		v.away = away(c, drains)
 		return v
 	}
 	v.seen = snap.Connected && now.Sub(snap.LastBeat) <= lost
 	v.whole = v.seen && snap.InventoryComplete
-	v.away = !snap.Connected && away(c.Name, drains)
+	v.away = !snap.Connected && away(c, drains)
 	if fact, ok := snap.Services[key]; ok {
 		v.facts, v.since = fact.Value, fact.ReceivedAt
 	}
@@ -106,10 +122,16 @@ func (in *input) hear(target *pb.Target) {
 	}
 }
 
-// away says whether a cluster was drained to the end: switching it off is then what it was drained for.
-func away(cluster string, drains []v1alpha1.ClusterDrain) bool {
+// away says whether a cluster is off as it was drained to be: it was safe to power off, and neither its agent nor its API
+// server answers. One that was still called, or of which only the agent is silent, serves: its proxies must prove too.
+func away(c *v1alpha1.Cluster, drains []v1alpha1.ClusterDrain) bool {
+	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason != v1alpha1.ReasonContactLost {
+		return false
+	}
 	return slices.ContainsFunc(drains, func(d v1alpha1.ClusterDrain) bool {
-		return d.Spec.ClusterName == cluster && d.Spec.Desired != v1alpha1.InService &&
+		return d.Spec.ClusterName == c.Name && d.Spec.Desired != v1alpha1.InService && d.DeletionTimestamp.IsZero() &&
+			d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff &&
 			meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionDrained)
 	})
 }
@@ -147,6 +169,11 @@ func (in *input) remembered(m memberView) bool {
 	for _, c := range in.service.Status.Clusters {
 		if c.Name == m.name {
 			return !m.whole || c.Weight.ProvenHigh > 0 || c.Weight.Wanted > 0
+		}
+	}
+	for _, c := range in.service.Spec.Clusters {
+		if in.unseen() && c.Name == m.name {
+			return !m.whole || c.Weight > 0
 		}
 	}
 	return false

@@ -103,29 +103,39 @@ func TestNewPodsOfTheServiceAndOfNoOtherComeUpFenced(t *testing.T) {
 	}
 }
 
-func TestOnlyAClusterThatWasDrainedToTheEndIsAway(t *testing.T) {
-	drain := func(cluster string, desired v1alpha1.DesiredService, drained metav1.ConditionStatus) v1alpha1.ClusterDrain {
+func TestOnlyAClusterThatIsOffAndWasSafeToPowerOffIsAway(t *testing.T) {
+	drain := func(cluster string, desired v1alpha1.DesiredService, drained metav1.ConditionStatus, safe bool) v1alpha1.ClusterDrain {
 		d := v1alpha1.ClusterDrain{Spec: v1alpha1.ClusterDrainSpec{ClusterName: cluster, Desired: desired}}
 		d.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDrained, Status: drained}}
+		d.Status.SafeToPowerOff = &safe
 		return d
 	}
+	deleted, at := drain("c2", v1alpha1.OutOfService, "True", true), metav1.NewTime(now)
+	deleted.DeletionTimestamp = &at
 	silent := &stream.Snapshot{Cluster: "c2"}
 	talking := &stream.Snapshot{Cluster: "c2", Connected: true, LastBeat: now}
+	off, serving := v1alpha1.ReasonContactLost, v1alpha1.ReasonAgentSilent
 	cases := map[string]struct {
-		drain v1alpha1.ClusterDrain
-		snap  *stream.Snapshot
-		away  bool
+		drain  v1alpha1.ClusterDrain
+		snap   *stream.Snapshot
+		reason string
+		away   bool
 	}{
-		"drained and silent":        {drain("c2", v1alpha1.OutOfService, "True"), silent, true},
-		"drained, hub starts again": {drain("c2", v1alpha1.OutOfService, "True"), nil, true},
-		"drained and heard":         {drain("c2", v1alpha1.OutOfService, "True"), talking, false},
-		"half drained and silent":   {drain("c2", v1alpha1.OutOfService, "False"), silent, false},
-		"on its way back":           {drain("c2", v1alpha1.InService, "True"), silent, false},
-		"another cluster drained":   {drain("c3", v1alpha1.OutOfService, "True"), silent, false},
+		"drained and off":              {drain("c2", v1alpha1.OutOfService, "True", true), silent, off, true},
+		"drained, hub starts again":    {drain("c2", v1alpha1.OutOfService, "True", true), nil, off, true},
+		"drained and heard":            {drain("c2", v1alpha1.OutOfService, "True", true), talking, "Joined", false},
+		"drained, heard again":         {drain("c2", v1alpha1.OutOfService, "True", true), talking, off, false},
+		"drained, its agent is silent": {drain("c2", v1alpha1.OutOfService, "True", true), silent, serving, false},
+		"drained and still called":     {drain("c2", v1alpha1.OutOfService, "True", false), silent, off, false},
+		"half drained and off":         {drain("c2", v1alpha1.OutOfService, "False", false), silent, off, false},
+		"on its way back":              {drain("c2", v1alpha1.InService, "True", true), silent, off, false},
+		"its drain was deleted":        {deleted, silent, off, false},
+		"another cluster drained":      {drain("c3", v1alpha1.OutOfService, "True", true), silent, off, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "c2"}}
+			cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: c.reason}}
 			if got := viewOf(key, cluster, c.snap, []v1alpha1.ClusterDrain{c.drain}, now, time.Minute); got.away != c.away {
 				t.Errorf("got %+v", got)
 			}

@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -99,7 +98,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.release(ctx, in)
 	}
 	if in.service == nil {
-		return ctrl.Result{}, r.create(ctx, in)
+		return r.create(ctx, in)
+	}
+	if err := r.guard(ctx, in); err != nil {
+		return ctrl.Result{RequeueAfter: time.Second}, client.IgnoreNotFound(ignoreConflict(err))
 	}
 	if in.service.Annotations[annotationReleased] != "" {
 		if err := r.markReleased(ctx, in, ""); err != nil {
@@ -163,16 +165,6 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 	return in, nil
 }
 
-// create makes the GlobalService, and its namespace's absence on the hub is told where people look: in the log.
-func (r *Reconciler) create(ctx context.Context, in *input) error {
-	gs := &v1alpha1.GlobalService{ObjectMeta: metav1.ObjectMeta{Namespace: in.key.Namespace, Name: in.key.Name}}
-	err := r.Client.Create(ctx, gs, client.FieldOwner(FieldManager))
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("global service %s: namespace %q does not exist on the hub: create it there", in.key, in.key.Namespace)
-	}
-	return client.IgnoreAlreadyExists(err)
-}
-
 // carryOut counts what is wanted as held, writes it to the members, and reports what became of it.
 func (r *Reconciler) carryOut(ctx context.Context, in *input, moving bool) error {
 	out := decide(in)
@@ -209,10 +201,5 @@ func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
 		// Rules that stand are watched on while nothing may be written: who looks away sees no push to compare with.
 		r.targets[in.key] = targetSet{target: targetOf(in, in.service.Spec, out.ports, moving)}
 	}
-	for _, key := range in.all {
-		if !r.looked[key] {
-			return // a hub that has just started must not ask for less than was asked before
-		}
-	}
-	r.sendTargets()
+	r.sendTargets(in)
 }

@@ -291,6 +291,8 @@ func TestAMemberThatIsNotHeardKeepsItsPlaceAndItsFence(t *testing.T) {
 
 func TestAMemberThatWasDrainedAndIsOffIsLeftOut(t *testing.T) {
 	drain := &v1alpha1.ClusterDrain{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: v1alpha1.ClusterDrainSpec{ClusterName: "c2"}}
+	safe := true
+	drain.Status.SafeToPowerOff = &safe
 	drain.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDrained, Status: metav1.ConditionTrue, Reason: "SafeToPowerOff", LastTransitionTime: metav1.Now()}}
 	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3), facts(3)}, drain)
 	w.look()
@@ -298,6 +300,7 @@ func TestAMemberThatWasDrainedAndIsOffIsLeftOut(t *testing.T) {
 	w.plan(split(2, map[string]int32{"c1": 500, "c2": 0, "c3": 500}, "c2"))
 	w.link.Leave(t, "c2", w.members["c2"].agent)
 	w.members["c2"].Stop()
+	w.readiness("c2", v1alpha1.ReasonContactLost)
 	w.plan(split(3, map[string]int32{"c1": 600, "c2": 0, "c3": 400}, "c2"))
 	w.prove("c1", "c3")
 	gs := w.look()

@@ -61,8 +61,14 @@ func (m *memberChanges) queue(ctx context.Context, changes []stream.Change, queu
 // targetSet is what is wanted of the provers for one service.
 type targetSet struct{ target *pb.Target }
 
-// sendTargets hands every member the whole list; the server sends it on only where it changed. The lock is held.
-func (r *Reconciler) sendTargets() {
+// sendTargets hands every member the whole list; the server sends it on only where it changed. The lock is held. A hub
+// that has just started must not ask for less than was asked before, so it asks when it has looked at every service.
+func (r *Reconciler) sendTargets(in *input) {
+	for _, key := range in.all {
+		if !r.looked[key] {
+			return
+		}
+	}
 	keys := make([]types.NamespacedName, 0, len(r.targets))
 	for key := range r.targets {
 		keys = append(keys, key)

@@ -30,6 +30,9 @@ func clustersOf(in *input, spec v1alpha1.GlobalServiceSpec, weights v1alpha1.Pro
 		c, known := old[m.name]
 		if !known {
 			c = v1alpha1.GlobalServiceClusterStatus{Name: m.name}
+			if in.unseen() {
+				c.Weight.ProvenHigh = 1000 // a plan without a record: a proxy may use any share
+			}
 		}
 		observe(&c, m, in.now)
 		c.Weight = weightOf(c.Weight, plans[m.name].Weight, spec.Phase, weights, written)

@@ -198,6 +198,19 @@ func (w *world) set(name string, f *pb.ServiceFacts) {
 	})
 }
 
+// readiness writes down why a member is not Ready, as the Cluster's controller does.
+func (w *world) readiness(name, reason string) {
+	w.Helper()
+	var c v1alpha1.Cluster
+	if err := w.hub.Get(w.Context(), types.NamespacedName{Name: name}, &c); err != nil {
+		w.Fatal(err)
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason})
+	if err := w.hub.Status().Update(w.Context(), &c); err != nil {
+		w.Fatal(err)
+	}
+}
+
 func (w *world) remove(name string) {
 	w.Helper()
 	w.members[name].agent.RemoveService(key)

@@ -19,6 +19,9 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
+// PlanManager owns the plan in a GlobalService's spec, whoever writes it: what its next plan leaves out is then gone.
+const PlanManager = "weir-shift"
+
 // ApplySpec writes the part of a spec that manager owns, on top of the given resourceVersion. An empty version makes
 // the object where it does not exist. A newer version on the server is a conflict.
 func ApplySpec(ctx context.Context, c client.Client, manager string, obj client.Object, version string, spec any) error {

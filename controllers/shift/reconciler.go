@@ -27,7 +27,7 @@ import (
 )
 
 // FieldManager owns the plan in a GlobalService's spec, and shift and steps in its status.
-const FieldManager = "weir-shift"
+const FieldManager = hub.PlanManager
 
 // lookAgain is how soon a service under way is looked at without an event: limits and leases pass by the clock.
 const lookAgain = time.Second
@@ -102,9 +102,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // ready says whether the last plan was carried out and something is known of the service: before that there is
-// nothing to plan on.
+// nothing to plan on. A service that was deleted is planned on: it is held until no member has it.
 func ready(gs *v1alpha1.GlobalService) bool {
-	return gs.DeletionTimestamp.IsZero() && gs.Status.ObservedGeneration == gs.Generation &&
+	return gs.Status.ObservedGeneration == gs.Generation &&
 		len(gs.Status.Clusters) > 0 && !hub.NotServed(gs.Status.Conditions)
 }
 

@@ -167,11 +167,6 @@ func TestAPlanIsOnlyMadeOnTopOfOneThatWasCarriedOut(t *testing.T) {
 	cases := map[string]func(*v1alpha1.GlobalService){
 		"the last plan is not observed": func(gs *v1alpha1.GlobalService) { gs.Generation = 4; gs.Status.ObservedGeneration = 3 },
 		"no cluster is known":           func(gs *v1alpha1.GlobalService) { gs.Status.Clusters = nil },
-		"it is going": func(gs *v1alpha1.GlobalService) {
-			at := metav1.NewTime(now)
-			gs.DeletionTimestamp = &at
-			gs.Finalizers = []string{"x/y"}
-		},
 		"its policy is not served": func(gs *v1alpha1.GlobalService) {
 			gs.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "NotSupported", LastTransitionTime: metav1.NewTime(now)}}
 		},
@@ -188,6 +183,14 @@ func TestAPlanIsOnlyMadeOnTopOfOneThatWasCarriedOut(t *testing.T) {
 				t.Errorf("planned %+v, recorded %v", w.planned, kinds(got))
 			}
 		})
+	}
+}
+
+func TestAServiceThatIsHeldFromDeletionIsPlannedOn(t *testing.T) {
+	gs, at := three(), metav1.NewTime(now)
+	gs.DeletionTimestamp, gs.Finalizers = &at, []string{"weir.io/release"}
+	if !ready(gs) {
+		t.Error("its drain would never end")
 	}
 }
 
