@@ -95,6 +95,9 @@ func (o hubOptions) validate() error {
 	if _, _, err := net.SplitHostPort(o.advertise); err != nil {
 		return fmt.Errorf("--advertise-address %q is not host:port: %w", o.advertise, err)
 	}
+	if _, _, err := net.SplitHostPort(o.otlpEndpoint); o.otlpEndpoint != "" && err != nil {
+		return fmt.Errorf("--otlp-endpoint %q is not host:port: %w", o.otlpEndpoint, err)
+	}
 	return nil
 }
 

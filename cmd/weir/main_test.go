@@ -74,6 +74,7 @@ func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
 		"no port":           {[]string{"hub", "--advertise-address", "hub"}, `--advertise-address "hub" is not host:port`},
 		"sight too short":   {[]string{"hub", "--advertise-address", "h:1", "--sight-lost-after", "1ms"}, "--sight-lost-after 1ms is too short"},
 		"budget below zero": {[]string{"hub", "--advertise-address", "h:1", "--budget-endpoints", "-1"}, "--budget-endpoints must not be negative"},
+		"collector by URL":  {[]string{"hub", "--advertise-address", "h:1", "--otlp-endpoint", "http://collector:4317"}, `--otlp-endpoint "http://collector:4317" is not host:port`},
 		"no hub":            {without("--hub"), "--hub is empty"},
 		"no cluster":        {without("--cluster"), "--cluster is empty"},
 		"no authority":      {without("--hub-ca-file"), "--hub-ca-file is empty"},

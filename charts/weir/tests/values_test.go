@@ -128,6 +128,9 @@ func TestBadValuesAreRefusedByKey(t *testing.T) {
 		"an unknown level":          {hubValues + "logLevel: loud", "/logLevel"},
 		"a negative budget":         {"mode: hub\nhub: {advertiseAddress: 'a:1', budget: {clusters: -1}}", "/hub/budget/clusters"},
 		"time without unit":         {"mode: hub\nhub: {advertiseAddress: 'a:1', sightLostAfter: '30'}", "/hub/sightLostAfter"},
+		"a collector by URL":        {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {endpoint: 'http://collector:4317'}}", "/hub/otlp/endpoint"},
+		"a collector without port":  {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {endpoint: collector}}", "/hub/otlp/endpoint"},
+		"a transport of its own":    {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {transport: insecure}}", "/hub/otlp/transport"},
 		"a half digest":             {hubValues + "image: {digest: sha256:abc}", "/image/digest"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,108 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// guide is the document that explains every verb.
+const guide = "docs/operations.md"
+
+// section is the part of the guide under a heading of the second level.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	raw, err := os.ReadFile("../" + guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(raw), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no heading %q", guide, heading)
+	}
+	text, _, _ := strings.Cut(after, "\n## ")
+	return text
+}
+
+var (
+	verbCell = regexp.MustCompile("^`([a-z]+)[^`]*`$")
+	flagText = regexp.MustCompile("`--([a-z-]+)`")
+)
+
+// said reads the table of verbs: the flags of each.
+func said(text string) map[string][]string {
+	out := map[string][]string{}
+	verb := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		if !strings.HasPrefix(line, "|") || len(cells) != 4 {
+			continue
+		}
+		if m := verbCell.FindStringSubmatch(strings.TrimSpace(cells[0])); m != nil {
+			verb = m[1]
+			out[verb] = nil
+		}
+		for _, m := range flagText.FindAllStringSubmatch(cells[1], -1) {
+			out[verb] = append(out[verb], m[1])
+		}
+	}
+	return out
+}
+
+func TestEveryVerbIsInTheOperationsGuideWithItsFlagsAndAnExample(t *testing.T) {
+	text := section(t, "kubectl weir")
+	have := said(text)
+	root := New()
+	for _, cmd := range root.Commands() {
+		name := cmd.Name()
+		if !cmd.IsAvailableCommand() || name == "completion" {
+			continue
+		}
+		flags, ok := have[name]
+		delete(have, name)
+		if !ok {
+			t.Errorf("%s, under \"kubectl weir\": add a row to the table of verbs: | `%s` | flags | default | meaning |", guide, cmd.Use)
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^kubectl weir ` + name + `\b`).MatchString(text) {
+			t.Errorf("%s, under \"kubectl weir\": add an example, a line of a code block that begins with: kubectl weir %s", guide, name)
+		}
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			at := slices.Index(flags, f.Name)
+			switch {
+			case at >= 0:
+				flags = slices.Delete(flags, at, at+1)
+			case f.Name != "help":
+				t.Errorf("%s: flag --%s of %s is missing: add the row | | `--%s` | `%s` | %s |", guide, f.Name, name, f.Name, f.DefValue, f.Usage)
+			}
+		})
+		if len(flags) > 0 {
+			t.Errorf("%s: %s has no flag %q: take it out", guide, name, flags)
+		}
+	}
+	for name := range have {
+		t.Errorf("%s: there is no verb %q: take its row out", guide, name)
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(text, "`--"+f.Name+"`") {
+			t.Errorf("%s: flag --%s of all verbs is missing", guide, f.Name)
+		}
+	})
+}
+
+// Exit codes are what scripts rest on.
+func TestEveryExitCodeIsInTheOperationsGuide(t *testing.T) {
+	text := section(t, "kubectl weir")
+	for _, code := range []string{"0", "1", "2", "3", "4"} {
+		if !strings.Contains(text, "\n| "+code+" | ") {
+			t.Errorf("%s: exit code %s is missing", guide, code)
+		}
+	}
+}
