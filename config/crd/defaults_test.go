@@ -96,3 +96,25 @@ func TestDrainIsPatientAndCarefulUnlessTold(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestPreferenceDefaultsInGoAreThoseOfTheAPIServer(t *testing.T) {
+	got := decode[v1alpha1.ReplicaSchedulingPreference](t, "ReplicaSchedulingPreference",
+		"targetRef: {apiVersion: federation.weir.io/v1alpha1, kind: FederatedDeployment, name: web}").Spec.ReplicaPreference
+	var none *v1alpha1.ReplicaPreference
+	if diff := cmp.Diff(none.Share("c1"), got.Share("c1")); diff != "" {
+		t.Errorf("without a preference (-) and of an empty one (+):\n%s", diff)
+	}
+	if got.RebalancePeriod == nil || got.RebalancePeriod.Duration != none.Period() || *got.MinReplicas != v1alpha1.DefaultMinReplicas {
+		t.Errorf("period %v, minimum %d; in Go %s and %d", got.RebalancePeriod, *got.MinReplicas, none.Period(), v1alpha1.DefaultMinReplicas)
+	}
+}
+
+func TestTemplateWantsOneReplicaUnlessTold(t *testing.T) {
+	got := decode[v1alpha1.FederatedDeployment](t, "FederatedDeployment", "template: {spec: {}}\nplacement: {clusterTolerations: [{key: a}]}")
+	if r := got.Spec.Template.Spec.Replicas; r == nil || *r != (&v1alpha1.FederatedDeployment{}).Wanted() || got.Wanted() != 1 {
+		t.Errorf("the API server fills in %v, in Go it is %d", r, got.Wanted())
+	}
+	if op := got.Spec.Placement.ClusterTolerations[0].Operator; op != v1alpha1.TolerationEqual {
+		t.Errorf("a toleration's operator is %q", op)
+	}
+}
