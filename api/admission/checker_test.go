@@ -52,7 +52,7 @@ func TestEveryErrorOfAnObjectIsNamedAtOnceInTheOrderOfItsFields(t *testing.T) {
 	const manifest = `
 apiVersion: federation.weir.io/v1alpha1
 kind: ClusterView
-metadata: {name: North_1, nmae: a, labels: {a: "b c"}}
+metadata: {name: North_1, labls: a, labels: {a: "b c"}}
 spec:
   version: -1
   health: Sick
@@ -62,7 +62,7 @@ spec:
   - {count: two}
 `
 	want := []string{
-		"metadata.labels", "metadata.name", "metadata.nmae", "spec.health", "spec.heath", "spec.nodes[0].count",
+		"metadata.labels", "metadata.labls", "metadata.name", "spec.health", "spec.heath", "spec.nodes[0].count",
 		"spec.nodes[1].count", "spec.nodes[1].name", "spec.version",
 	}
 	view := checker(t, "ClusterView")
@@ -81,7 +81,7 @@ func TestMetadataIsCheckedAsAnAPIServerDoes(t *testing.T) {
 		"a namespace that is a list": {"ClusterDrain", "kind: ClusterDrain\nmetadata: {name: a, namespace: [b]}\nspec: {clusterName: c1}", "metadata", "cannot unmarshal"},
 		"metadata that is text":      {"ClusterDrain", "kind: ClusterDrain\nmetadata: a\nspec: {clusterName: c1}", "metadata", "a"},
 		"a bad namespace":            {"TrafficPolicy", "kind: TrafficPolicy\nmetadata: {name: a, namespace: B}\nspec: {}", "metadata.namespace", "lowercase RFC 1123"},
-		"a bad name within":          {"Work", "kind: Work\nmetadata: {name: a}\nspec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b, nmae: c}}]}}", "spec.workload.manifests[0].metadata.nmae", "unknown field"},
+		"a bad name within":          {"Work", "kind: Work\nmetadata: {name: a}\nspec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b, labls: c}}]}}", "spec.workload.manifests[0].metadata.labls", "unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := checker(t, test.kind).Create(t.Context(), object(t, head+test.manifest))
