@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/weir-io/weir/config/crd"
@@ -94,6 +96,14 @@ func TestThePageOfKindsNamesEachWithItsShortName(t *testing.T) {
 		inNamespace := strings.Contains(string(page), row+" hub, in ")
 		if inNamespace != (def.Spec.Scope == apiextensionsv1.NamespaceScoped) {
 			t.Errorf("docs/kinds.md says the wrong scope of %s", names.Kind)
+		}
+	}
+}
+
+func TestEverySchemaIsStructural(t *testing.T) {
+	for kind, server := range servers(t) {
+		if errs := schema.ValidateStructural(field.NewPath(kind), server.Structural()); len(errs) > 0 {
+			t.Errorf("an API server refuses the schema of %s:\n%s", kind, text(errs))
 		}
 	}
 }
