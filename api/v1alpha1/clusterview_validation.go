@@ -11,12 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Serves says whether the member's API server serves a kind, such as apps/v1 and Deployment.
-func (s *ClusterViewSpec) Serves(apiVersion, kind string) bool {
-	return len(s.ServedAPIs) == 0 ||
-		slices.Contains(s.ServedAPIs, apiVersion) || slices.Contains(s.ServedAPIs, apiVersion+"/"+kind)
-}
-
 // Validate says what is wrong with a ClusterView that its schema admits.
 func (v *ClusterView) Validate() field.ErrorList {
 	var errs field.ErrorList

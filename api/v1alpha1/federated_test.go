@@ -185,20 +185,6 @@ func TestPeriodIsFiveMinutesUnlessSaid(t *testing.T) {
 	}
 }
 
-func TestAPIsAreServedByGroupOrByKind(t *testing.T) {
-	some := ClusterViewSpec{ServedAPIs: []string{"v1", "apps/v1/Deployment"}}
-	for api, want := range map[[2]string]bool{
-		{"v1", "Service"}: true, {"apps/v1", "Deployment"}: true, {"apps/v1", "StatefulSet"}: false, {"apps/v2", "Deployment"}: false,
-	} {
-		if got := some.Serves(api[0], api[1]); got != want {
-			t.Errorf("%v is served: %t", api, got)
-		}
-		if !(&ClusterViewSpec{}).Serves(api[0], api[1]) {
-			t.Errorf("%v is not served where all is", api)
-		}
-	}
-}
-
 func TestViewOfLessThanNothingNamesItsField(t *testing.T) {
 	list := func(cpu string) corev1.ResourceList { return corev1.ResourceList{"cpu": resource.MustParse(cpu)} }
 	v := ClusterView{Spec: ClusterViewSpec{Nodes: []ViewNode{
