@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -50,32 +49,19 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("cluster").
 		For(&v1alpha1.Cluster{}).
-		WatchesRawSource(&changes{r.Members}).
+		WatchesRawSource(&hub.Changes{Members: r.Members, Concerns: heardOf}).
 		Complete(r)
 }
 
-// changes queues the members of which something was heard.
-type changes struct{ members *stream.Server }
-
-// Start watches until the context ends.
-func (c *changes) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	sub := c.members.Subscribe()
-	go func() {
-		defer sub.Close()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-sub.C():
-			}
-			for _, change := range sub.Take() {
-				if change.Service == (types.NamespacedName{}) {
-					queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: change.Cluster}})
-				}
-			}
+// heardOf returns the members of which something was heard.
+func heardOf(_ context.Context, changes []stream.Change) []reconcile.Request {
+	var out []reconcile.Request
+	for _, change := range changes {
+		if change.Service == (types.NamespacedName{}) {
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Name: change.Cluster}})
 		}
-	}()
-	return nil
+	}
+	return out
 }
 
 // Reconcile admits the member, or forgets it, and writes what is known.

@@ -4,7 +4,6 @@
 package globalservice
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/tracing"
@@ -156,6 +153,10 @@ func TestAMemberIsSeenOnlyWhileItBeats(t *testing.T) {
 	if got := viewOf(key, cluster, snap, nil, now, time.Minute); got.mesh || networkOf(got) != "n3" {
 		t.Errorf("it says that it has no istiod: %+v", got)
 	}
+	snap.Member.Value.Proxies = 1
+	if got := viewOf(key, cluster, snap, nil, now, time.Minute); !got.mesh {
+		t.Errorf("a proxy follows what an istiod told it that is no more: %+v", got)
+	}
 	if got := networkOf(memberView{cluster: &v1alpha1.Cluster{}}); got != "" {
 		t.Errorf("network %q", got)
 	}
@@ -280,14 +281,9 @@ func TestARuleOfAnUnknownKindIsNoRule(t *testing.T) {
 func TestWhatChangesInAMemberWakesTheServicesItConcerns(t *testing.T) {
 	w := newWorld(t, []*pb.ServiceFacts{facts(1), nil}, &v1alpha1.GlobalService{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "old"}})
 	old := types.NamespacedName{Namespace: "demo", Name: "old"}
-	source := &memberChanges{members: w.link.Server, all: w.r.all}
 	woken := func(changes ...stream.Change) []types.NamespacedName {
-		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		defer queue.ShutDown()
-		source.queue(t.Context(), changes, queue)
 		var out []types.NamespacedName
-		for queue.Len() > 0 {
-			r, _ := queue.Get()
+		for _, r := range w.r.changed(t.Context(), changes) {
 			out = append(out, r.NamespacedName)
 		}
 		slices.SortFunc(out, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
@@ -298,17 +294,6 @@ func TestWhatChangesInAMemberWakesTheServicesItConcerns(t *testing.T) {
 	}
 	if d := cmp.Diff([]types.NamespacedName{key, old}, woken(stream.Change{Cluster: "c1"})); d != "" {
 		t.Errorf("what concerns the whole member wakes all:\n%s", d)
-	}
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer queue.ShutDown()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	if err := source.Start(ctx, queue); err != nil {
-		t.Fatal(err)
-	}
-	w.set("c2", facts(1))
-	if r, _ := queue.Get(); r.NamespacedName != key {
-		t.Errorf("woken: %s", r)
 	}
 }
 

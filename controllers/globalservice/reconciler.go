@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Watches(&v1alpha1.TrafficPolicy{}, all).
 		Watches(&v1alpha1.ClusterDrain{}, all).
 		Watches(&v1alpha1.Cluster{}, all).
-		WatchesRawSource(&memberChanges{members: r.Members, all: r.all}).
+		WatchesRawSource(&hub.Changes{Members: r.Members, Concerns: r.changed}).
 		Complete(r)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -18,44 +17,21 @@ import (
 	"github.com/weir-io/weir/resview/stream"
 )
 
-// memberChanges queues the services whose facts changed in a member.
-type memberChanges struct {
-	members *stream.Server
-	all     func(context.Context) []reconcile.Request
-}
-
-// Start watches until the context ends.
-func (m *memberChanges) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	sub := m.members.Subscribe()
-	go func() {
-		defer sub.Close()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-sub.C():
-			}
-			m.queue(ctx, sub.Take(), queue)
-		}
-	}()
-	return nil
-}
-
-func (m *memberChanges) queue(ctx context.Context, changes []stream.Change, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// changed returns the services whose facts changed in a member; all of them where something of a member itself did.
+func (r *Reconciler) changed(ctx context.Context, changes []stream.Change) []reconcile.Request {
+	var out []reconcile.Request
 	whole := false
 	for _, c := range changes {
 		if c.Service == (types.NamespacedName{}) {
 			whole = true
 			continue
 		}
-		queue.Add(reconcile.Request{NamespacedName: c.Service})
+		out = append(out, reconcile.Request{NamespacedName: c.Service})
 	}
-	if !whole {
-		return
+	if whole {
+		out = append(out, r.all(ctx)...)
 	}
-	for _, req := range m.all(ctx) {
-		queue.Add(req)
-	}
+	return out
 }
 
 // targetSet is what is wanted of the provers for one service.

@@ -1,8 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub is how weir's controllers write objects on the hub: by server-side apply, each under a field manager of
-// its own, and never over another's fields.
+// Package hub is what weir's controllers on the hub have in common. They write objects by server-side apply, each under a
+// field manager of its own, and never over another's fields; and Changes wakes them when something is heard of a member.
 //
 // It promises that a write of a spec goes on top of the version that was read (a conflict otherwise), and that a write
 // of a status holds only what its manager owns. It decides nothing.

@@ -15,6 +15,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/weir-io/weir/mesh/prover/bounded"
 )
 
 // maxLine bounds one line of statistics.
@@ -191,7 +193,7 @@ func (s source) matches(labels map[string]string) bool {
 
 // filter returns the lines that belong to a source.
 func filter(r io.Reader, most int64) (*bytes.Buffer, error) {
-	counted := &counter{r: r, left: most}
+	counted := bounded.New(r, most, ErrTooLarge)
 	lines := bufio.NewScanner(counted)
 	lines.Buffer(nil, maxLine)
 	var kept bytes.Buffer
@@ -218,22 +220,4 @@ func wanted(name string) bool {
 		}
 	}
 	return false
-}
-
-// counter fails when more than left is read.
-type counter struct {
-	r    io.Reader
-	left int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, ErrTooLarge
-	}
-	if int64(len(p)) > c.left {
-		p = p[:c.left]
-	}
-	n, err := c.r.Read(p)
-	c.left -= int64(n)
-	return n, err
 }

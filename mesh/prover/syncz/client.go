@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/weir-io/weir/mesh/prover/bounded"
 )
 
 var (
@@ -108,7 +110,7 @@ func (c *Client) read(ctx context.Context, addr, path string, query url.Values, 
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("istiod %s: %s: %w", addr, path, &statusError{code: resp.StatusCode})
 	}
-	body := &bounded{r: resp.Body, left: c.maxBytes()}
+	body := bounded.New(resp.Body, c.maxBytes(), ErrTooLarge)
 	if err := use(body); err != nil {
 		return fmt.Errorf("istiod %s: %s: %w", addr, path, err)
 	}
@@ -153,23 +155,4 @@ func (e *statusError) Is(target error) bool {
 		return true
 	}
 	return false
-}
-
-// bounded fails, where io.LimitReader would end: a cut answer must not be
-// taken for a whole one.
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, ErrTooLarge
-	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.r.Read(p)
-	b.left -= int64(n)
-	return n, err
 }
