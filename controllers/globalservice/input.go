@@ -104,7 +104,8 @@ func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot
 	v.snapshot = snap
 	v.member = snap.Member.Value
 	if v.member != nil {
-		v.mesh = len(v.member.GetIstiods()) > 0
+		// A mesh without an istiod is one still: its proxies go on by what they were told last, and nobody can prove what.
+		v.mesh = len(v.member.GetIstiods()) > 0 || v.member.GetProxies() > 0
 	}
 	return v
 }

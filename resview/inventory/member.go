@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/weir-io/weir/mesh/istio"
+	"github.com/weir-io/weir/mesh/prover/census"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -27,6 +28,7 @@ func (x *index) member(book *ruleBook) *pb.MemberFacts {
 		FenceAdmission:    x.settings.fenceAdmission,
 		Network:           x.network(),
 		IstioClusterId:    line(x.clusterID(), maxName),
+		Proxies:           x.proxies(),
 	}
 	for _, p := range x.istiods[:min(len(x.istiods), maxIstiods)] {
 		out.Istiods = append(out.Istiods, &pb.Istiod{Name: p.Name, Uid: string(p.UID), Address: p.Status.PodIP, Ready: isReady(p)})
@@ -38,6 +40,17 @@ func (x *index) member(book *ruleBook) *pb.MemberFacts {
 	out.AmbientNamespaces = out.AmbientNamespaces[:min(len(out.AmbientNamespaces), maxNamespaces)]
 	out.Findings = x.preflight(book, gateways)
 	return out
+}
+
+// proxies counts the pods with a proxy. They follow what they were told last also while no istiod runs.
+func (x *index) proxies() uint32 {
+	n := uint32(0)
+	for _, p := range x.census() {
+		if p.Kind != census.KindNone && p.Phase != census.PhaseDone {
+			n++
+		}
+	}
+	return n
 }
 
 // network is the one that pods of this member belong to where nothing else is said; empty where all share one.

@@ -805,6 +805,7 @@ type MemberFacts struct {
 	Network           string                 `protobuf:"bytes,11,opt,name=network,proto3" json:"network,omitempty"`
 	IstioClusterId    string                 `protobuf:"bytes,12,opt,name=istio_cluster_id,json=istioClusterId,proto3" json:"istio_cluster_id,omitempty"`
 	MissingCount      uint32                 `protobuf:"varint,13,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"` // all of the missing proxies, those left off the list too
+	Proxies           uint32                 `protobuf:"varint,14,opt,name=proxies,proto3" json:"proxies,omitempty"`                               // pods with a proxy, whether or not an istiod knows them
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -919,6 +920,13 @@ func (x *MemberFacts) GetIstioClusterId() string {
 func (x *MemberFacts) GetMissingCount() uint32 {
 	if x != nil {
 		return x.MissingCount
+	}
+	return 0
+}
+
+func (x *MemberFacts) GetProxies() uint32 {
+	if x != nil {
+		return x.Proxies
 	}
 	return 0
 }
@@ -2558,7 +2566,7 @@ const file_link_proto_rawDesc = "" +
 	"\aRefusal\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\"\x0e\n" +
-	"\fInventoryEnd\"\x94\x04\n" +
+	"\fInventoryEnd\"\xae\x04\n" +
 	"\vMemberFacts\x12.\n" +
 	"\aistiods\x18\x01 \x03(\v2\x14.weir.link.v1.IstiodR\aistiods\x12#\n" +
 	"\ristio_version\x18\x02 \x01(\tR\fistioVersion\x12.\n" +
@@ -2572,7 +2580,8 @@ const file_link_proto_rawDesc = "" +
 	" \x01(\bR\x0efenceAdmission\x12\x18\n" +
 	"\anetwork\x18\v \x01(\tR\anetwork\x12(\n" +
 	"\x10istio_cluster_id\x18\f \x01(\tR\x0eistioClusterId\x12#\n" +
-	"\rmissing_count\x18\r \x01(\rR\fmissingCount\"\x8a\x02\n" +
+	"\rmissing_count\x18\r \x01(\rR\fmissingCount\x12\x18\n" +
+	"\aproxies\x18\x0e \x01(\rR\aproxies\"\x8a\x02\n" +
 	"\x06Istiod\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x18\n" +
