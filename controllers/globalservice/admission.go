@@ -27,7 +27,8 @@ type admissionObject struct {
 // admission returns the policy and its binding, in the order in which they are made; they are removed in the reverse
 // order. The member's own API server puts the fence on a pod as it is created, so that no pod of a service that is
 // drained is reachable for a moment; it fails open, since a pod that cannot be made is worse than one that is fenced
-// a second later.
+// a second later. The second label, of generation 0, marks the fence as weir's: it is found by it when the Service is
+// global no longer.
 func admission(key types.NamespacedName, selector map[string]string) []admissionObject {
 	name := fmt.Sprintf("weir-fence.%s.%s", key.Namespace, key.Name)
 	labels := map[string]any{}
@@ -51,7 +52,7 @@ func admission(key types.NamespacedName, selector map[string]string) []admission
 			"mutations": []any{map[string]any{
 				"patchType": "ApplyConfiguration",
 				"applyConfiguration": map[string]any{
-					"expression": fmt.Sprintf(`Object{metadata: Object.metadata{labels: {%q: "true"}}}`, LabelFence),
+					"expression": fmt.Sprintf(`Object{metadata: Object.metadata{labels: {%q: "true", %q: "0"}}}`, LabelFence, LabelFenceGeneration),
 				},
 			}},
 		},

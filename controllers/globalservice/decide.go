@@ -99,6 +99,7 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 			}
 		}
 	}
+	in.leaveNoFence(&o)
 	o.others = exportOf(in, m)
 	if m.facts == nil && m.whole {
 		o.remove = append(o.remove, exportRefs(in)...)

@@ -77,6 +77,28 @@ func openAgain(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) boo
 	return !fenced && spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration
 }
 
+// wantedOut says whether a drain keeps a member out of service, or takes it out.
+func (in *input) wantedOut(cluster string) bool {
+	return slices.ContainsFunc(in.drains, func(d v1alpha1.ClusterDrain) bool {
+		return d.Spec.ClusterName == cluster && d.Status.Goal == v1alpha1.GoalDrain
+	})
+}
+
+// leaveNoFence orders the fence off pods of a Service that is global no longer: nobody else would ever take it off. While
+// a drain keeps the member out of service it stays: who powers the member off was told that nothing is sent there.
+func (in *input) leaveNoFence(o *order) {
+	if o.member.leftover == nil || !o.member.seen {
+		return
+	}
+	if o.fence = in.wantedOut(o.member.name); o.fence {
+		return
+	}
+	for _, p := range o.member.leftover.GetPods() {
+		uid := types.UID(p.GetUid())
+		o.labels = append(o.labels, podLabel{p.GetName(), uid, LabelFence, ""}, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+	}
+}
+
 func readyPods(pods []*pb.Pod) int32 {
 	var n int32
 	for _, p := range pods {

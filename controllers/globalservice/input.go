@@ -46,6 +46,8 @@ type memberView struct {
 	name     string
 	cluster  *v1alpha1.Cluster
 	facts    *pb.ServiceFacts // nil: not annotated there, or not known
+	standIn  *pb.ServiceFacts // of the Service that weir made because the member has none; nil: there is none
+	leftover *pb.ServiceFacts // of one that is global no longer and whose pods still bear a fence; nil: there is none
 	since    time.Time        // when facts were received
 	member   *pb.MemberFacts  // nil: not known
 	proof    *pb.ProofFacts   // nil: none in this session to what is asked now
@@ -99,7 +101,14 @@ func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot
 	v.whole = v.seen && snap.InventoryComplete
 	v.away = !snap.Connected && away(c, drains)
 	if fact, ok := snap.Services[key]; ok {
-		v.facts, v.since = fact.Value, fact.ReceivedAt
+		switch a := fact.Value.GetAnnotations(); {
+		case a[v1alpha1.AnnotationGlobal] == "true":
+			v.facts, v.since = fact.Value, fact.ReceivedAt
+		case a[v1alpha1.AnnotationStandIn] == "true":
+			v.standIn = fact.Value
+		default:
+			v.leftover = fact.Value
+		}
 	}
 	v.snapshot = snap
 	v.member = snap.Member.Value

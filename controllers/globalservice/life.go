@@ -102,7 +102,7 @@ func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error
 	r.sendTargets(in)
 	r.mu.Unlock()
 	if in.service == nil {
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.takeLeftFences(ctx, in)
 	}
 	refs := ruleRefs(in)
 	if in.service.Annotations[annotationReleased] == "" {
@@ -150,8 +150,25 @@ func (r *Reconciler) removeEverywhere(ctx context.Context, in *input, what order
 	for _, m := range in.rulesGoTo() {
 		o := what
 		o.member = m
+		in.leaveNoFence(&o)
 		orders = append(orders, o)
 	}
+	return r.releaseAll(ctx, in, orders)
+}
+
+// takeLeftFences takes fences off pods of a Service of which there is no record any more.
+func (r *Reconciler) takeLeftFences(ctx context.Context, in *input) error {
+	var orders []order
+	for _, m := range in.rulesGoTo() {
+		o := order{member: m}
+		if in.leaveNoFence(&o); len(o.labels) > 0 {
+			orders = append(orders, o)
+		}
+	}
+	return r.releaseAll(ctx, in, orders)
+}
+
+func (r *Reconciler) releaseAll(ctx context.Context, in *input, orders []order) error {
 	failed := r.applyAll(ctx, in, orders)
 	for _, name := range sortedKeys(failed.rules) {
 		return fmt.Errorf("global service %s: release: %w", in.key, failed.rules[name])

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/mesh/prover"
 	"github.com/weir-io/weir/resview/inventory"
 	"github.com/weir-io/weir/resview/pb"
@@ -50,9 +51,20 @@ func (a *Agent) tell(ctx context.Context, services map[types.NamespacedName]*pb.
 
 	problems := a.config.Inventory.Problems()
 	a.reporter.report(problems)
-	a.metrics.services.Set(float64(len(services)))
+	a.metrics.services.Set(float64(globals(services)))
 	a.metrics.targets.Set(float64(len(asked)))
 	a.metrics.problems.Set(float64(len(problems)))
+}
+
+// globals counts the Services that are annotated as global: of others too there may be something to tell.
+func globals(services map[types.NamespacedName]*pb.ServiceFacts) int {
+	n := 0
+	for _, s := range services {
+		if s.GetAnnotations()[v1alpha1.AnnotationGlobal] == "true" {
+			n++
+		}
+	}
+	return n
 }
 
 // tellServices leaves alone what is the same as before, which at rest is all of it.

@@ -57,6 +57,11 @@ func ours(all map[string]string) map[string]string {
 // isGlobal says whether a Service is annotated as global. Any value but "true" leaves it a plain Service.
 func isGlobal(s *corev1.Service) bool { return s.Annotations[v1alpha1.AnnotationGlobal] == "true" }
 
+// isStandIn says whether a Service is the one that weir made because the member has none of that name.
+func isStandIn(s *corev1.Service) bool {
+	return s.Annotations[v1alpha1.AnnotationStandIn] == "true" && s.Labels[istio.LabelManagedBy] == istio.ManagedBy
+}
+
 // judge finds annotations that say nothing weir knows. What a known annotation's value means is the hub's to judge, save
 // the one that decides whether the hub hears of the Service at all.
 func judge(s *corev1.Service) []Problem {

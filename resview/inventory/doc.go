@@ -1,7 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory is what the agent reads in its member: the Services that are annotated as global, the pods and
+// Package inventory is what the agent reads in its member: the Services that are annotated as global, those that weir
+// made to stand in for one, and those that are global no longer while their pods still bear a fence; the pods and
 // workloads behind them, the rules that decide over their hosts, and the mesh's own parts (istiods, gateways, settings).
 //
 // It promises that every answer is complete: until each kind that the member serves has been listed once, it says so and

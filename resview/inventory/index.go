@@ -46,7 +46,8 @@ type index struct {
 	exports   map[types.NamespacedName]bool
 	workloads map[string][]workload // by namespace
 	// behind holds, for each global Service, the pods that its selector chooses and that have not ended, sorted by name.
-	// Pods that are not ready or are going are among them: they are no endpoints, but a fence must know them.
+	// Pods that are not ready or are going are among them: they are no endpoints, but a fence must know them. For a Service
+	// that is global no longer it holds the pods on which weir's fence was left, and which are behind no global one.
 	behind map[types.NamespacedName][]*corev1.Pod
 	// replicaSetOwner gives Kind/name of what stands above a ReplicaSet, by namespace/name.
 	replicaSetOwner map[string]string
@@ -92,11 +93,13 @@ func newIndex(o objects) *index {
 // pair is one label in one namespace.
 type pair struct{ namespace, key, value string }
 
-// indexServices finds the pods behind each global Service. It looks at each pod once, not once for each Service.
+// indexServices finds the pods behind each global Service, and those with a fence that was left. It looks at each pod
+// once, not once for each Service.
 func (x *index) indexServices() {
+	left := x.fencedNamespaces()
 	with := map[pair][]*corev1.Pod{} // the pairs that selectors name
 	for _, s := range x.services {
-		if isGlobal(s) {
+		if isGlobal(s) || left[s.Namespace] {
 			for k, v := range s.Spec.Selector {
 				with[pair{s.Namespace, k, v}] = nil
 			}
@@ -119,6 +122,37 @@ func (x *index) indexServices() {
 			x.behind[nameOf(s)] = chosen(s, with)
 		}
 	}
+	x.indexLeft(left, with)
+}
+
+// indexLeft finds the pods with a fence that was left, behind Services of the namespaces given.
+func (x *index) indexLeft(namespaces map[string]bool, with map[pair][]*corev1.Pod) {
+	steered := map[*corev1.Pod]bool{}
+	for _, pods := range x.behind {
+		for _, p := range pods {
+			steered[p] = true
+		}
+	}
+	for _, s := range x.services {
+		if isGlobal(s) || !namespaces[s.Namespace] {
+			continue
+		}
+		pods := slices.DeleteFunc(slices.Clone(chosen(s, with)), func(p *corev1.Pod) bool { return steered[p] || !isMarked(p) })
+		if len(pods) > 0 {
+			x.behind[nameOf(s)] = pods
+		}
+	}
+}
+
+// fencedNamespaces are those in which weir has put its fence on a pod.
+func (x *index) fencedNamespaces() map[string]bool {
+	out := map[string]bool{}
+	for namespace, all := range x.pods {
+		if slices.ContainsFunc(all, isMarked) {
+			out[namespace] = true
+		}
+	}
+	return out
 }
 
 // chosen returns the pods that a Service's selector chooses, given those with each of its labels.

@@ -62,9 +62,12 @@ func newPicture(x *index, book *ruleBook, revision uint64) *picture {
 		snapshot: x.snapshot(),
 	}
 	for _, s := range x.services {
-		if isGlobal(s) {
+		switch {
+		case isGlobal(s), isStandIn(s):
 			rules, _ := book.choose(s.Namespace, s.Name)
 			p.services[nameOf(s)] = x.service(s, rules)
+		case len(x.behind[nameOf(s)]) > 0: // the hub has a fence to take off there
+			p.services[nameOf(s)] = x.service(s, nil)
 		}
 	}
 	book.forget(p.services)

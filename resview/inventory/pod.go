@@ -47,6 +47,12 @@ func podFacts(p *corev1.Pod, workload string) *pb.Pod {
 	return out
 }
 
+// isMarked says whether weir has put its fence on a pod, of whatever generation: the other label may be anybody's.
+func isMarked(p *corev1.Pod) bool {
+	_, marked := p.Labels[labelFenceGeneration]
+	return marked
+}
+
 func isReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
