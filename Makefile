@@ -89,8 +89,12 @@ fuzz: ## Each fuzz target for FUZZTIME.
 	@hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Benchmarks of the product.
+bench: bench-dns ## Benchmarks of the product.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-dns
+bench-dns: ## What a DNS answer costs weir, beside CoreDNS on the same names.
+	@hack/bench-dns.sh
 
 .PHONY: soak
 soak: fuzz ## The long tail: deeper exploration, every step with every fault. Hours.
