@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -28,6 +29,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+
+	"github.com/weir-io/weir/dns/server"
+	"github.com/weir-io/weir/dns/table"
 )
 
 // operations is the document that explains flags and metrics, unless another one in its folder does.
@@ -165,7 +169,7 @@ func kindOf(c prometheus.Collector) string {
 	return "unknown"
 }
 
-// registered are the metrics that the hub's server for agents and the agent register.
+// registered are the metrics that the hub's server for agents, the agent and the server of names register.
 func registered(t *testing.T) map[string]metric {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -176,6 +180,12 @@ func registered(t *testing.T) map[string]metric {
 	}
 	o := agentOptions{hub: "hub.example.com:443", cluster: "c1", namespace: "weir-system", podName: "agent-0", istioNamespace: "istio-system", rootNamespace: "istio-system"}
 	if _, err := newAgent(o, netip.MustParseAddr("192.0.2.1"), &rest.Config{Host: "https://192.0.2.1"}, kube, nil, r, log); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.New(server.Config{Listen: []string{":1053"}, Metrics: r, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.NewWatcher(table.WatcherConfig{Every: time.Second, Metrics: r, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	return r.metrics

@@ -1,7 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command weir is both ends of weir in one program: the hub, and the agent in each member. It holds flags and wiring.
+// Command weir is both ends of weir in one program, the hub and the agent in each member, and the server of its names.
+// It holds flags and wiring.
 package main
 
 import (
@@ -47,6 +48,6 @@ func newCommand() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&text, "log-level", "info", "debug, info, warn or error")
-	root.AddCommand(newHubCommand(log), newAgentCommand(log))
+	root.AddCommand(newHubCommand(log), newAgentCommand(log), newDNSCommand(log))
 	return root
 }
