@@ -1,5 +1,5 @@
 # Everything a person or a machine does with this repository. `make` alone lists the targets.
-# Needs Go 1.26, make, python3 with pip, and root for whatever starts the rig; what else is missing is installed.
+# Needs Go 1.26.6 or later, make, python3 with pip, and root for whatever starts the rig; what else is missing is installed.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
