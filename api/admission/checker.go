@@ -117,6 +117,7 @@ func (c Checker) admit(ctx context.Context, obj, old map[string]any) field.Error
 		errs = append(errs, validation.ValidateCustomResource(nil, obj, c.schema)...)
 	}
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structural, obj)...)
+	errs = append(errs, quantities(nil, obj, c.structural)...)
 	// Rules read what the schema promises: on an object that breaks it they would only repeat it in worse words.
 	if !slices.ContainsFunc(errs, blocksRules) {
 		var before any // A nil interface, not a nil map, tells the rules that nothing was there before.

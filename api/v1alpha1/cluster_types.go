@@ -77,7 +77,8 @@ type ClusterSpec struct {
 	// +optional
 	Taints []ClusterTaint `json:"taints,omitempty"`
 	// capacity is what the member had when it joined, by resource: a record for people.
-	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:MaxProperties=30
+	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int || isQuantity(self[name]))",message="a quantity has an exponent that nobody can read: write it with a suffix, such as 2560Gi"
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 	// heartbeatInterval is how often the agent sends a beat. Between 1s and 10m. Default 10s.

@@ -113,6 +113,7 @@ func TestBadRecordsAreRefusedWithFieldAndWayOut(t *testing.T) {
 		"view of one node twice":     {"ClusterView", "nodes: [{name: a}, {name: a}]", "spec.nodes[1]", "Duplicate value"},
 		"view of fewer than none":    {"ClusterView", "nodes: [{name: a, count: -1}]", "spec.nodes[0].count", "greater than or equal to 0"},
 		"view of much memory":        {"ClusterView", "nodes: [{name: a, allocatable: {memory: much}}]", "spec.nodes[0].allocatable.memory", "should match"},
+		"view of a wild number":      {"ClusterView", "nodes: [{name: a, allocatable: {cpu: 1E18446744073709551616}}]", "spec.nodes[0].allocatable.cpu", "write it with a suffix, such as 64Gi"},
 		"view with a misspelt field": {"ClusterView", "nodes: [{name: a, allocable: {cpu: 1}}]", "spec.nodes[0].allocable", "unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {

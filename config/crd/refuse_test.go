@@ -78,6 +78,7 @@ func TestBadObjectsAreRefusedWithFieldAndWayOut(t *testing.T) {
 		"cluster with a new mode":     {"Cluster", registration("syncMode: Both"), "spec.syncMode", `supported values: "Push", "Pull"`},
 		"cluster half autonomous":     {"Cluster", registration("edgeAutonomy: Half"), "spec.edgeAutonomy", `supported values: "Disabled", "Enabled"`},
 		"cluster with a free price":   {"Cluster", registration("price: {cpuPerHour: cheap}"), "spec.price.cpuPerHour", "should match"},
+		"cluster with a wild number":  {"Cluster", registration("capacity: {cpu: 1E18446744073709551616}"), "spec.capacity", "write it with a suffix, such as 2560Gi"},
 		"cluster with a bad taint":    {"Cluster", registration("taints: [{key: a, effect: Never}]"), "spec.taints[0].effect", `supported values: "NoSchedule"`},
 		"cluster tainted twice":       {"Cluster", registration("taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}]"), "spec.taints[1]", "Duplicate value"},
 		"cluster with a nameless key": {"Cluster", registration("credentialsSecretRef: {}"), "spec.credentialsSecretRef.name", "Required value"},
