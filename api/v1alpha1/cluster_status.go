@@ -112,6 +112,13 @@ type IstioStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Network string `json:"network,omitempty"`
+	// gateways are the east-west gateways by which other networks reach the member, 20 at most. What was told last is kept,
+	// so that a hub that starts while the member is off can still write rules for the others.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	// +optional
+	Gateways []EastWestGateway `json:"gateways,omitempty"`
 	// istiods are the names of istiod's pods, 20 at most.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=20
@@ -130,6 +137,20 @@ type IstioStatus struct {
 	// missingProxyCount is the length of the whole list.
 	// +optional
 	MissingProxyCount int32 `json:"missingProxyCount,omitempty"`
+}
+
+// EastWestGateway is one gateway by which other networks reach a member.
+type EastWestGateway struct {
+	// name of its pod, as namespace/pod.
+	// +kubebuilder:validation:MaxLength=512
+	// +required
+	Name string `json:"name"`
+	// addresses under which other networks reach it, 20 at most. Empty: none is known.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	Addresses []string `json:"addresses,omitempty"`
 }
 
 // ClusterFinding is one thing that the agent found in its member.

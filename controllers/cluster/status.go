@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +90,31 @@ func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
 	for _, i := range m.GetIstiods()[:min(len(m.GetIstiods()), 20)] {
 		istio.Istiods = append(istio.Istiods, i.GetName())
 	}
+	istio.Gateways = eastWest(m.GetGateways())
 	status.Istio = istio
+}
+
+// maxGateways is how many east-west gateways a status holds, and how many addresses of each.
+const maxGateways = 20
+
+// eastWest are the member's gateways for other networks, by name; of two of one name the first counts.
+func eastWest(all []*pb.GatewayFacts) []v1alpha1.EastWestGateway {
+	var out []v1alpha1.EastWestGateway
+	for _, g := range all {
+		if !g.GetEastWest() || len(out) == maxGateways {
+			continue
+		}
+		name := hub.Clip(g.GetName(), 512)
+		if slices.ContainsFunc(out, func(have v1alpha1.EastWestGateway) bool { return have.Name == name }) {
+			continue
+		}
+		addresses := slices.Clone(g.GetAddresses())
+		slices.Sort(addresses)
+		addresses = slices.Compact(addresses)
+		out = append(out, v1alpha1.EastWestGateway{Name: name, Addresses: addresses[:min(len(addresses), maxGateways)]})
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.EastWestGateway) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // maxFindings is how many findings a status holds.

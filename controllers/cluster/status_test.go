@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -97,6 +99,24 @@ func TestWhatAMemberSaidStandsAfterContactIsLost(t *testing.T) {
 	got := statusOf(in)
 	if got.Istio == nil || got.Istio.Version != "1.31.0" || got.Agent == nil || got.KubernetesVersion != "v1.34.1" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheWaysOtherNetworksReachAMemberAreKeptWhenItIsOff(t *testing.T) {
+	in := input{cluster: clusterOf(t), snapshot: heard(time.Second), now: now}
+	in.snapshot.Member.Value.Gateways = []*pb.GatewayFacts{
+		{Name: "istio-system/ew-b", EastWest: true, Addresses: []string{"172.16.0.3", "172.16.0.2", "172.16.0.2"}},
+		{Name: "istio-system/ew-a", EastWest: true},
+		{Name: "istio-ingress/in", Addresses: []string{"172.16.0.9"}},
+	}
+	in.cluster.Status = statusOf(in)
+	want := []v1alpha1.EastWestGateway{{Name: "istio-system/ew-a"}, {Name: "istio-system/ew-b", Addresses: []string{"172.16.0.2", "172.16.0.3"}}}
+	if d := cmp.Diff(want, in.cluster.Status.Istio.Gateways, cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	in.snapshot = &stream.Snapshot{Cluster: "c2"} // the hub started again, and the member is off
+	if d := cmp.Diff(want, statusOf(in).Istio.Gateways, cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
 	}
 }
 

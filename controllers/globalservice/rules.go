@@ -22,7 +22,7 @@ func renderInput(in *input, spec v1alpha1.GlobalServiceSpec, policy v1alpha1.Tra
 	out := istio.Input{
 		Service:         istio.Service{Namespace: in.key.Namespace, Name: in.key.Name},
 		ConfigCluster:   config.name,
-		ConfigNetwork:   config.member.GetNetwork(),
+		ConfigNetwork:   networkOf(config),
 		Generation:      max(spec.Generation, 1),
 		Retries:         retriesOf(policy),
 		SystemNamespace: in.config.SystemNamespace,
@@ -45,12 +45,10 @@ func renderInput(in *input, spec v1alpha1.GlobalServiceSpec, policy v1alpha1.Tra
 			}
 		}
 		out.Clusters = append(out.Clusters, c)
-		for _, g := range m.member.GetGateways() {
-			if g.GetEastWest() {
-				out.Gateways = append(out.Gateways, istio.Gateway{
-					Cluster: m.name, Network: networkOf(m), Addresses: int32(len(g.GetAddresses())), //nolint:gosec // bounded by the messages' limits.
-				})
-			}
+		for _, g := range eastWestOf(m) {
+			out.Gateways = append(out.Gateways, istio.Gateway{
+				Cluster: m.name, Network: networkOf(m), Addresses: int32(len(g.Addresses)), //nolint:gosec // bounded by the messages' limits.
+			})
 		}
 		if out.Service.TrafficDistribution == "" {
 			out.Service.TrafficDistribution = m.facts.GetTrafficDistribution()

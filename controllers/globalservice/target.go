@@ -51,12 +51,27 @@ func targetOf(in *input, spec v1alpha1.GlobalServiceSpec, ports []v1alpha1.Servi
 // gatewaysOf are the addresses under which other networks reach the member.
 func gatewaysOf(m memberView) []*pb.FencedAddress {
 	var out []*pb.FencedAddress
-	for _, g := range m.member.GetGateways() {
-		if !g.GetEastWest() {
-			continue
-		}
-		for _, a := range g.GetAddresses() {
+	for _, g := range eastWestOf(m) {
+		for _, a := range g.Addresses {
 			out = append(out, &pb.FencedAddress{Ip: a, Network: networkOf(m), Cluster: m.name, Gateway: true})
+		}
+	}
+	return out
+}
+
+// eastWestOf are the gateways by which other networks reach the member; when it was not heard in this life of the hub,
+// those it told of last: a hub that starts while a member is off must still be able to write the others' rules.
+func eastWestOf(m memberView) []v1alpha1.EastWestGateway {
+	if m.member == nil {
+		if i := m.cluster.Status.Istio; i != nil {
+			return i.Gateways
+		}
+		return nil
+	}
+	var out []v1alpha1.EastWestGateway
+	for _, g := range m.member.GetGateways() {
+		if g.GetEastWest() {
+			out = append(out, v1alpha1.EastWestGateway{Name: g.GetName(), Addresses: g.GetAddresses()})
 		}
 	}
 	return out
