@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type watched struct {
 	t        *testing.T
 	path     string
+	mu       sync.Mutex
 	serials  []uint32
 	log      bytes.Buffer
 	registry *prometheus.Registry
@@ -40,8 +42,12 @@ func watch(ctx context.Context, t *testing.T, content string) *watched {
 	w := &watched{t: t, path: filepath.Join(t.TempDir(), "names.yaml"), registry: prometheus.NewRegistry(), now: make(chan os.Signal), ended: make(chan error, 1)}
 	w.replace(content)
 	watcher, err := table.NewWatcher(table.WatcherConfig{
-		Path: w.path, Every: time.Second, Metrics: w.registry, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
-		Apply: func(l table.Loaded) { w.serials = append(w.serials, l.Table.Serial()) },
+		Path: w.path, Every: time.Second, Metrics: w.registry, Log: slog.New(slog.NewTextHandler(w, nil)),
+		Apply: func(l table.Loaded) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.serials = append(w.serials, l.Table.Serial())
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +55,20 @@ func watch(ctx context.Context, t *testing.T, content string) *watched {
 	go func() { w.ended <- watcher.Run(ctx, w.now) }()
 	synctest.Wait()
 	return w
+}
+
+// Write keeps what is logged.
+func (w *watched) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(b)
+}
+
+// logged returns what was logged.
+func (w *watched) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
 }
 
 // replace renames another file over the one that is watched.
@@ -72,6 +92,8 @@ func (w *watched) after(d time.Duration) {
 
 func (w *watched) want(serials ...uint32) {
 	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if fmt.Sprint(w.serials) != fmt.Sprint(serials) {
 		w.t.Errorf("applied %v, want %v", w.serials, serials)
 	}
@@ -140,8 +162,8 @@ func TestAFileThatIsNotUsableLeavesTheLastGoodTableAndIsToldOnce(t *testing.T) {
 		}
 		w.after(time.Minute)
 		w.want(1)
-		if n := strings.Count(w.log.String(), "level=ERROR"); n != 2 || !strings.Contains(w.log.String(), "names.yaml:1: serial: want a whole number") {
-			t.Errorf("%d errors told:\n%s", n, w.log.String())
+		if n := strings.Count(w.logged(), "level=ERROR"); n != 2 || !strings.Contains(w.logged(), "names.yaml:1: serial: want a whole number") {
+			t.Errorf("%d errors told:\n%s", n, w.logged())
 		}
 		w.replace("serial: 3")
 		w.after(3 * time.Second)
