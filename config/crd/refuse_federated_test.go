@@ -71,7 +71,9 @@ func TestBadFederatedObjectsAreRefusedWithFieldAndWayOut(t *testing.T) {
 		"service for a cluster elsewhere": {"FederatedService", federated(service, "placement: {clusters: [{name: c2}]}", "overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/a, value: 1}]}]"), "spec.overrides", "add it there, or remove the override"},
 		"service global as a habit":       {"FederatedService", annotated("weir.io/global: 'yes'"), "spec.template.metadata.annotations", "weir.io/global must be 'true', in quotes"},
 		"service with a misspelt wish":    {"FederatedService", annotated("weir.io/trafficpolicy: a"), "spec.template.metadata.annotations", "use weir.io/global, weir.io/traffic-policy"},
-		"service with an endless TTL":     {"FederatedService", annotated("weir.io/ttl: 2h"), "spec.template.metadata.annotations", "weir.io/ttl must be whole seconds or minutes"},
+		"service with an endless TTL":     {"FederatedService", annotated("weir.io/ttl: 2h"), "spec.template.metadata.annotations", "weir.io/ttl must be whole seconds or minutes, at least 1s and at most 1h"},
+		"service with a long TTL":         {"FederatedService", annotated("weir.io/ttl: 3601s"), "spec.template.metadata.annotations", "at most 1h, such as 5s"},
+		"service with no TTL":             {"FederatedService", annotated("weir.io/ttl: 0s"), "spec.template.metadata.annotations", "at least 1s"},
 		"service under half a name":       {"FederatedService", annotated("weir.io/hostname: api"), "spec.template.metadata.annotations", "weir.io/hostname must be a full name"},
 
 		"preference of nothing":          {"ReplicaSchedulingPreference", "minReplicas: 1", "spec.targetRef", "Required value"},
