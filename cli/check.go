@@ -32,11 +32,7 @@ the fence moves, policies that are not served, and what weir's rules add to ever
 Exit codes: 0 nothing stops weir, 4 something does.`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := o.hub()
-			if err != nil {
-				return err
-			}
-			p, err := h.picture(cmd.Context())
+			p, err := o.picture(cmd.Context())
 			if err != nil {
 				return err
 			}

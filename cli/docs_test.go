@@ -5,6 +5,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,6 +96,38 @@ func TestEveryVerbIsInTheOperationsGuideWithItsFlagsAndAnExample(t *testing.T) {
 			t.Errorf("%s: flag --%s of all verbs is missing", guide, f.Name)
 		}
 	})
+}
+
+// What people copy from a document has to work.
+func TestEveryCommandInTheDocumentsIsOne(t *testing.T) {
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^\s*kubectl weir ([^#\n]+)`)
+	seen := 0
+	for _, file := range append(files, "../README.md", "../charts/weir/templates/NOTES.txt") {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range line.FindAllStringSubmatch(string(raw), -1) {
+			seen++
+			cmd, args, err := New().Find(strings.Fields(m[1]))
+			if err == nil {
+				err = cmd.ParseFlags(args)
+			}
+			if err == nil {
+				err = cmd.ValidateArgs(cmd.Flags().Args())
+			}
+			if err != nil || !cmd.HasParent() {
+				t.Errorf("%s: kubectl weir %s: %v", file, m[1], err)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d commands were looked at", seen)
+	}
 }
 
 // Exit codes are what scripts rest on.

@@ -28,7 +28,11 @@ type picture struct {
 	Policies []v1alpha1.TrafficPolicy `json:"-"`
 }
 
-func (h *hub) picture(ctx context.Context) (*picture, error) {
+func (o *options) picture(ctx context.Context) (*picture, error) {
+	h, err := o.hub()
+	if err != nil {
+		return nil, err
+	}
 	var clusters v1alpha1.ClusterList
 	if err := h.List(ctx, &clusters); err != nil {
 		return nil, fmt.Errorf("list clusters (is weir installed on this cluster?): %w", err)
@@ -72,11 +76,7 @@ any proxy may still use; ready and fenced pods; arrivals), why (the drain or pol
 		Example: "  kubectl weir status\n  kubectl weir status demo/echo",
 		Args:    atMostOne("one service"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := o.hub()
-			if err != nil {
-				return err
-			}
-			p, err := h.picture(cmd.Context())
+			p, err := o.picture(cmd.Context())
 			if err != nil {
 				return err
 			}

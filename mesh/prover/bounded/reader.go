@@ -12,10 +12,10 @@ type Reader struct {
 	over error
 }
 
-// New returns a Reader that hands on at most most bytes of from; where the end of from has not come by then, it fails with
-// over. The end has to be seen before the bound is reached: an answer of just the bound is too long.
-func New(from io.Reader, most int64, over error) *Reader {
-	return &Reader{from: from, left: most, over: over}
+// New returns a Reader that hands on up to bound bytes of from, and fails with over where the end of from has not come by
+// then. The end has to be seen before the bound is reached: an answer of just the bound is too long.
+func New(from io.Reader, bound int64, over error) *Reader {
+	return &Reader{from: from, left: bound, over: over}
 }
 
 // Read reads, or fails with the error that New was given.
