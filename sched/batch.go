@@ -92,10 +92,7 @@ func (b *Batch) Holds(workload string) []string {
 }
 
 func (b *Batch) hold(member int, h hold) {
-	if b.rooms[member] == nil {
-		b.rooms[member] = b.fleet.members[member].room.Clone()
-	}
-	b.rooms[member] = h.seeker.Take(b.rooms[member], h.replicas)
+	b.rooms[member] = h.seeker.Take(b.room(member), h.replicas)
 	b.holds[member] = append(b.holds[member], h)
 	b.owned[h.workload] = append(b.owned[h.workload], member)
 }
@@ -110,7 +107,7 @@ func (b *Batch) room(member int) fit.Room {
 
 // roomFor is the room of a member less what is held in it by those who count.
 func (b *Batch) roomFor(member int, counts func(hold) bool) fit.Room {
-	room := b.fleet.members[member].room.Clone()
+	room := b.fleet.members[member].room
 	for _, h := range b.holds[member] {
 		if counts(h) {
 			room = h.seeker.Take(room, h.replicas)

@@ -25,7 +25,7 @@ type Node struct {
 	Free   dimension.Amounts // on each; below 0 where more is taken than there is
 }
 
-// A Room is the nodes of one cluster.
+// A Room is the nodes of one cluster. It is never changed.
 type Room []shape
 
 // A shape is nodes of one class with the same amounts free.
@@ -33,15 +33,6 @@ type shape struct {
 	count int64
 	class int32
 	free  []int64 // by place in the catalogue's names; what lies beyond its end is 0
-}
-
-// Clone is a copy to take places from.
-func (r Room) Clone() Room {
-	out := slices.Clone(r)
-	for i := range out {
-		out[i].free = slices.Clone(out[i].free)
-	}
-	return out
 }
 
 // A Catalogue holds the resource names and the classes of nodes of a fleet, each once. Once the rooms are made it is only
@@ -70,7 +61,7 @@ func (c *Catalogue) Room(nodes []Node) Room {
 	return room
 }
 
-// add adds a shape, to the one like it where there is one.
+// add adds a shape to a room that is being made, to the one like it where there is one.
 func (r Room) add(s shape) Room {
 	for i := range r {
 		if r[i].class == s.class && slices.Equal(r[i].free, s.free) {

@@ -6,6 +6,7 @@ package fit
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,6 +56,9 @@ func (s *Seeker) Explain(room Room) (Lack, string) {
 	return NoShape, fmt.Sprintf("no node has %s free at once", strings.Join(needs, ", "))
 }
 
+// most is the largest sum that is told.
+const most = math.MaxInt64 / 2
+
 // short tells of a need that no node can meet.
 func (s *Seeker) short(open Room, n need) (Lack, string, bool) {
 	name := s.catalogue.names.Name(n.place)
@@ -67,7 +71,7 @@ func (s *Seeker) short(open Room, n need) (Lack, string, bool) {
 		if free >= n.amount {
 			return 0, "", false
 		}
-		sum += free * open[i].count
+		sum += min(free*min(open[i].count, most/free), most-sum)
 		largest = max(largest, free)
 	}
 	amount := func(n int64) string { return dimension.Format(name, n) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/weir-io/weir/sched/dimension"
@@ -100,7 +101,7 @@ func TestWhatIsTakenIsGoneExactly(t *testing.T) {
 		seeker := catalogue.Seeker(pod)
 		fits := seeker.Count(room, 1000)
 		n := rapid.Int64Range(0, 40).Draw(t, "taken")
-		after := seeker.Take(room.Clone(), n)
+		after := seeker.Take(room, n)
 		if got, want := seeker.Count(after, 1000), fits-min(n, fits); got != want {
 			t.Fatalf("%d fit after %d of %d were taken", got, n, fits)
 		}
@@ -121,16 +122,19 @@ func count(room Room) int64 {
 func TestTakingNeverMakesRoomAndLeavesTheOriginalAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		catalogue, room := rooms(t)
-		before := room.Clone()
+		var before Room
+		for _, s := range room {
+			before = append(before, shape{s.count, s.class, slices.Clone(s.free)})
+		}
 		taker, asker := catalogue.Seeker(pods(t, "taker")), catalogue.Seeker(pods(t, "asker"))
-		after := taker.Take(room.Clone(), rapid.Int64Range(0, 40).Draw(t, "taken"))
+		after := taker.Take(room, rapid.Int64Range(0, 40).Draw(t, "taken"))
 		if a, b := asker.Count(after, 1000), asker.Count(room, 1000); a > b {
 			t.Fatalf("%d fit, and %d before", a, b)
 		}
 		if count(after) != count(room) {
 			t.Fatalf("%d nodes become %d", count(room), count(after))
 		}
-		if diff := cmp.Diff(before, room, cmp.AllowUnexported(shape{})); diff != "" {
+		if diff := cmp.Diff(before, room, cmp.AllowUnexported(shape{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -145,7 +149,7 @@ func TestTakingManyIsTakingOneManyTimes(t *testing.T) {
 			return // at once means on different nodes, one by one does not.
 		}
 		n := rapid.Int64Range(0, 20).Draw(t, "taken")
-		slow := room.Clone()
+		slow := room
 		for range n {
 			slow = seeker.Take(slow, 1)
 		}
@@ -159,7 +163,7 @@ func TestTakingManyIsTakingOneManyTimes(t *testing.T) {
 			slices.Sort(each)
 			return each
 		}
-		if diff := cmp.Diff(left(slow), left(seeker.Take(room.Clone(), n))); diff != "" {
+		if diff := cmp.Diff(left(slow), left(seeker.Take(room, n))); diff != "" {
 			t.Fatal(diff)
 		}
 	})

@@ -129,52 +129,58 @@ func (s *Seeker) welcome(class int32) bool {
 	return s.allowed[class] == welcome
 }
 
-// Take puts n of the pods into the room, as far as they fit, each onto the node that could hold most of them. The room
-// must be the caller's own; the one returned takes its place.
+// Take returns the room once n of the pods are in it, as far as they fit, each on the node that could then hold most of
+// them. The room it is given stays as it is.
 func (s *Seeker) Take(room Room, n int64) Room {
-	if s.nowhere {
-		return room
-	}
-	if s.pod.Apart {
-		return s.takeApart(room, n)
-	}
-	for n > 0 {
-		best, most, second := s.emptiest(room)
+	for n > 0 && !s.nowhere {
+		most, nodes, second := s.emptiest(room)
 		if most == 0 {
-			return room
+			break
 		}
-		rounds := int64(1) // places taken on each node of the shape
-		if n >= room[best].count {
-			rounds = max(1, min(most-second, n/room[best].count))
+		// As many at once on each of the emptiest nodes as leave none of them emptier than the next.
+		each := max(1, min(most-second, n/nodes))
+		room, n = s.put(room, most, each, n)
+		if s.pod.Apart {
+			break // each of these nodes has one now
 		}
-		nodes := min(n, room[best].count)
-		taken := s.less(&room[best], nodes, rounds)
-		n -= rounds * nodes
-		if room[best].count -= nodes; room[best].count == 0 {
-			room = slices.Delete(room, best, best+1)
-		}
-		room = room.add(taken)
 	}
 	return room
 }
 
-// takeApart puts each of n pods onto a node of its own.
-func (s *Seeker) takeApart(room Room, n int64) Room {
-	var out Room
+// emptiest is how many fit on the emptiest nodes, how many such nodes there are, and how many fit on the next.
+func (s *Seeker) emptiest(room Room) (most, nodes, second int64) {
 	for i := range room {
-		nodes := int64(0)
-		if s.welcome(room[i].class) && s.each(&room[i], 1) == 1 {
-			nodes = min(n, room[i].count)
+		if !s.welcome(room[i].class) {
+			continue
 		}
-		if nodes > 0 {
-			out = out.add(s.less(&room[i], nodes, 1))
-			n -= nodes
-		}
-		if room[i].count -= nodes; room[i].count > 0 {
-			out = out.add(room[i])
+		switch each := s.each(&room[i], math.MaxInt32); {
+		case each > most:
+			most, nodes, second = each, room[i].count, most
+		case each == most:
+			nodes += room[i].count
+		default:
+			second = max(second, each)
 		}
 	}
-	return out
+	return most, nodes, second
+}
+
+// put puts so many pods on each node that could hold most, while n lasts, and returns how many are left.
+func (s *Seeker) put(room Room, most, each, n int64) (Room, int64) {
+	out := make(Room, 0, len(room)+1)
+	for _, sh := range room {
+		if s.welcome(sh.class) && s.each(&sh, math.MaxInt32) == most {
+			if nodes := min(sh.count, n/each); nodes > 0 {
+				out = out.add(s.less(&sh, nodes, each))
+				n -= nodes * each
+				sh.count -= nodes
+			}
+		}
+		if sh.count > 0 {
+			out = out.add(sh)
+		}
+	}
+	return out, n
 }
 
 // less is so many nodes of a shape once each of them holds pods more.
@@ -184,20 +190,4 @@ func (s *Seeker) less(from *shape, nodes, pods int64) shape {
 		free[n.place] -= pods * n.amount
 	}
 	return shape{nodes, from.class, free}
-}
-
-// emptiest is the shape on whose nodes most fit, with that number and the one of the next shape.
-func (s *Seeker) emptiest(room Room) (best int, most, second int64) {
-	for i := range room {
-		if !s.welcome(room[i].class) {
-			continue
-		}
-		switch each := s.each(&room[i], math.MaxInt32); {
-		case each > most:
-			best, most, second = i, each, most
-		default:
-			second = max(second, each)
-		}
-	}
-	return best, most, second
 }
