@@ -71,7 +71,7 @@ func (p *process) cpu() (used, error) {
 	}
 	var all time.Duration
 	for _, path := range threads {
-		raw, err := os.ReadFile(path) //nolint:gosec // A file of /proc.
+		raw, err := os.ReadFile(path)       //nolint:gosec // A file of /proc.
 		if errors.Is(err, os.ErrNotExist) { // A thread that ended meanwhile.
 			continue
 		}
