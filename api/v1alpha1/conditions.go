@@ -21,6 +21,10 @@ const (
 // there can call it. Users do not set it.
 const AnnotationStandIn = "weir.io/stand-in"
 
+// AnnotationBinding is NAMESPACE/NAME of the ResourceBinding on the hub that a member's workload belongs to. Weir puts it
+// on the workloads that it owns; a workload without it is a user's, whose pods weir never adds to or removes.
+const AnnotationBinding = "weir.io/binding"
+
 // Condition types, in the order in which they are shown.
 const (
 	ConditionReady          = "Ready"
@@ -55,6 +59,8 @@ const (
 	ReasonInvalidOverride = "InvalidOverride"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"
+	// ReasonAutoscaled goes with a member's copy of a workload: an autoscaler there sets its replicas, so weir does not.
+	ReasonAutoscaled = "Autoscaled"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
 	ReasonBudgetExceeded = "BudgetExceeded"
 )

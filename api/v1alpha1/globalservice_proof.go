@@ -122,6 +122,13 @@ type StepRecord struct {
 	// startedAt is when the step was written.
 	// +required
 	StartedAt metav1.MicroTime `json:"startedAt"`
+	// replicas that the workload in the cluster shall have after the step; unset where the step does not change them.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// quiet says how it was known that nothing arrives at the pods that the step takes away: Quiet is measured, Limit is
+	// that the limit for it had passed. Empty where the step takes none away.
+	// +optional
+	Quiet QuietState `json:"quiet,omitempty"`
 	// weights is the proof of the weights in force when the step was taken.
 	// +optional
 	Weights *ProofStatus `json:"weights,omitempty"`

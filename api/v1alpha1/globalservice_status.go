@@ -123,7 +123,11 @@ type GlobalServiceClusterStatus struct {
 	// sight says whether weir hears the member.
 	// +optional
 	Sight SightState `json:"sight,omitempty"`
-	// workloads behind the Service that weir does not own, as Kind/name.
+	// binding is the ResourceBinding of the federated workload behind the Service there, as NAMESPACE/NAME. Empty: none is.
+	// +kubebuilder:validation:MaxLength=317
+	// +optional
+	Binding string `json:"binding,omitempty"`
+	// workloads behind the Service that are not of that binding, as Kind/name: their pods are not weir's to change.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=320

@@ -98,6 +98,12 @@ type GlobalServiceCluster struct {
 	// +kubebuilder:default=Open
 	// +optional
 	NewPods PodAdmission `json:"newPods,omitempty"`
+	// replicas is how many replicas the federated workload behind the service shall have there now. It follows the
+	// decision of its ResourceBinding in steps: up before traffic comes, down after it has gone. Unset: the pods are not
+	// of a workload that weir owns.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
 }
 
 // PodAdmission says how pods of a service come up in a member.
@@ -135,7 +141,7 @@ type ClusterBefore struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// replicas that were ready.
+	// replicas that were asked of the workload; of one that weir does not own, those that were ready.
 	// +kubebuilder:validation:Minimum=0
 	// +required
 	Replicas int32 `json:"replicas"`

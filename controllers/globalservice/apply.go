@@ -144,7 +144,7 @@ func (r *Reconciler) applyFence(ctx context.Context, in *input, door *member.Mem
 	var errs []error
 	for _, l := range o.labels {
 		end := wrote(fmt.Sprintf("label %s of pod %s", l.key, l.name))
-		err := door.LabelPod(ctx, FieldManager, in.key.Namespace, l.name, l.uid, l.key, l.value)
+		err := door.LabelPod(ctx, FieldManager, in.key.Namespace, l.name, l.uid, l.key, l.value, l.annotations())
 		end(err)
 		errs = append(errs, err)
 	}

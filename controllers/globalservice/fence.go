@@ -26,6 +26,32 @@ type podLabel struct {
 	name       string
 	uid        types.UID
 	key, value string // an empty value takes the label off
+	owned      bool   // of a workload whose replicas weir changes
+}
+
+// annotationDeletionCost tells a ReplicaSet which of its pods to remove first.
+const annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+
+// annotations are what the pod gets together with the fence: where weir asks for fewer replicas, the fenced ones go.
+func (l podLabel) annotations() map[string]string {
+	switch {
+	case !l.owned || l.key != LabelFence:
+		return nil
+	case l.value == "":
+		return map[string]string{annotationDeletionCost: ""}
+	}
+	return map[string]string{annotationDeletionCost: "-1000"}
+}
+
+// ownedBy tells which workloads of a Service weir owns, by Kind/name.
+func ownedBy(facts *pb.ServiceFacts) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range facts.GetWorkloads() {
+		if w.GetBinding() != "" {
+			out[w.GetKind()+"/"+w.GetName()] = true
+		}
+	}
+	return out
 }
 
 // fenceOf says which pods of a member must change for its plan: those that receive least go first, and a pod that
@@ -37,22 +63,25 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 	})
 	whole := plan.NewPods == v1alpha1.PodsFenced && plan.FencedPods >= readyPods(pods)
 	left := plan.FencedPods
+	owned := ownedBy(facts)
 	var out []podLabel
 	for _, p := range pods {
 		want := whole || left > 0 && p.GetReady()
 		if p.GetReady() && left > 0 {
 			left--
 		}
-		uid := types.UID(p.GetUid())
+		label := func(key, value string) podLabel {
+			return podLabel{p.GetName(), types.UID(p.GetUid()), key, value, owned[p.GetWorkload()]}
+		}
 		switch {
 		case want && (!p.GetFenced() || p.GetFenceGeneration() < generation):
 			out = append(out,
-				podLabel{p.GetName(), uid, LabelFence, "true"},
-				podLabel{p.GetName(), uid, LabelFenceGeneration, strconv.FormatInt(generation, 10)})
+				label(LabelFence, "true"),
+				label(LabelFenceGeneration, strconv.FormatInt(generation, 10)))
 		case !want && p.GetFenced():
-			out = append(out, podLabel{p.GetName(), uid, LabelFence, ""}, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+			out = append(out, label(LabelFence, ""), label(LabelFenceGeneration, ""))
 		case !want && generation == 0 && p.GetFenceGeneration() > 0:
-			out = append(out, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+			out = append(out, label(LabelFenceGeneration, ""))
 		}
 	}
 	return out
@@ -63,7 +92,7 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 func renewOpen(facts *pb.ServiceFacts, generation int64) []podLabel {
 	for _, p := range facts.GetPods() {
 		if p.GetReady() && !p.GetFenced() && !p.GetTerminating() && p.GetFenceGeneration() < generation {
-			return []podLabel{{p.GetName(), types.UID(p.GetUid()), LabelFenceGeneration, strconv.FormatInt(generation, 10)}}
+			return []podLabel{{name: p.GetName(), uid: types.UID(p.GetUid()), key: LabelFenceGeneration, value: strconv.FormatInt(generation, 10)}}
 		}
 	}
 	return nil
@@ -93,9 +122,11 @@ func (in *input) leaveNoFence(o *order) {
 	if o.fence = in.wantedOut(o.member.name); o.fence {
 		return
 	}
+	owned := ownedBy(o.member.leftover)
 	for _, p := range o.member.leftover.GetPods() {
-		uid := types.UID(p.GetUid())
-		o.labels = append(o.labels, podLabel{p.GetName(), uid, LabelFence, ""}, podLabel{p.GetName(), uid, LabelFenceGeneration, ""})
+		for _, key := range []string{LabelFence, LabelFenceGeneration} {
+			o.labels = append(o.labels, podLabel{name: p.GetName(), uid: types.UID(p.GetUid()), key: key, owned: owned[p.GetWorkload()]})
+		}
 	}
 }
 

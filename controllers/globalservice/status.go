@@ -5,6 +5,7 @@ package globalservice
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -62,7 +63,7 @@ func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase
 func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time) {
 	c.Sight = v1alpha1.SightBlind
 	if m.left {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Workloads = 0, 0, 0, nil, nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads = 0, 0, 0, nil, "", nil
 		return
 	}
 	if !m.seen {
@@ -70,17 +71,14 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Sight = v1alpha1.SightSeen
 	if m.facts == nil {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Workloads = 0, 0, 0, nil, nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads = 0, 0, 0, nil, "", nil
 		return
 	}
-	c.Replicas, c.Workloads = 0, nil
+	c.Replicas = 0
 	for _, w := range m.facts.GetWorkloads() {
 		c.Replicas += max(w.GetReplicas(), 0)
-		c.Workloads = append(c.Workloads, hub.Clip(w.GetKind()+"/"+w.GetName(), 320))
 	}
-	slices.Sort(c.Workloads)
-	c.Workloads = slices.Compact(c.Workloads)
-	c.Workloads = c.Workloads[:min(len(c.Workloads), maxWorkloads)]
+	c.Binding, c.Workloads = ownersOf(m.facts)
 	c.Ready, c.Fenced = 0, 0
 	for _, p := range m.facts.GetPods() {
 		if !p.GetReady() || p.GetTerminating() {
@@ -96,6 +94,38 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since))
 }
+
+// ownersOf returns the binding whose workload is behind a Service, and the workloads that are not of it, by Kind/name. A
+// member's word counts for the Service's own namespace only: what it says of another one's is not believed.
+func ownersOf(facts *pb.ServiceFacts) (binding string, others []string) {
+	of := func(w *pb.WorkloadFacts) string {
+		if namespace, name, ok := strings.Cut(w.GetBinding(), "/"); ok && name != "" && namespace == facts.GetRef().GetNamespace() {
+			return hub.Clip(w.GetBinding(), maxBinding)
+		}
+		return ""
+	}
+	for _, w := range facts.GetWorkloads() {
+		if b := of(w); b != "" && (binding == "" || b < binding) {
+			binding = b
+		}
+	}
+	for _, w := range facts.GetWorkloads() {
+		if b := of(w); b == "" || b != binding {
+			others = append(others, hub.Clip(w.GetKind()+"/"+w.GetName(), 320))
+		}
+	}
+	for _, p := range facts.GetPods() {
+		if binding != "" && p.GetWorkload() == "" && !p.GetTerminating() {
+			others = append(others, hub.Clip("Pod/"+p.GetName(), 320)) // nobody makes it anew, and weir does not remove it
+		}
+	}
+	slices.Sort(others)
+	others = slices.Compact(others)
+	return binding, others[:min(len(others), maxWorkloads)]
+}
+
+// maxBinding is the length of the longest name of a binding that a status holds.
+const maxBinding = 317
 
 // maxWorkloads is how many workloads a status names for one member.
 const maxWorkloads = 100

@@ -133,14 +133,18 @@ func (m *Member) Delete(ctx context.Context, ref Ref) (bool, error) {
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// LabelPod sets one label of one pod, or takes it off where value is empty. The pod is the one with the given UID:
-// another that has taken its name since is left alone, and a pod that is gone is no error.
-func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, uid types.UID, key, value string) error {
-	var set any
-	if value != "" {
-		set = value
+// LabelPod sets one label of one pod and its annotations in one write, or takes off those whose value is empty. The pod is
+// the one with the given UID: another that has taken its name since is left alone, and a pod that is gone is no error.
+func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, uid types.UID, key, value string, annotations map[string]string) error {
+	change := map[string]any{"uid": uid, "labels": map[string]any{key: orNull(value)}}
+	if len(annotations) > 0 {
+		set := map[string]any{}
+		for k, v := range annotations {
+			set[k] = orNull(v)
+		}
+		change["annotations"] = set
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "labels": map[string]any{key: set}}})
+	patch, err := json.Marshal(map[string]any{"metadata": change})
 	if err != nil {
 		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
 	}
@@ -154,6 +158,14 @@ func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, 
 		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
 	}
 	return nil
+}
+
+// orNull is a value as a merge patch writes it: null takes the key off.
+func orNull(value string) any {
+	if value == "" {
+		return nil
+	}
+	return value
 }
 
 // otherPod says whether an API server refused a patch because the pod of that name has another UID.

@@ -20,35 +20,43 @@ import (
 )
 
 func podBench(t *testing.T) (*bench, func() map[string]string) {
+	b, pod := annotatedBench(t)
+	return b, func() map[string]string { return pod().Labels }
+}
+
+func annotatedBench(t *testing.T) (*bench, func() corev1.Pod) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "echo-1", UID: "u1", Labels: map[string]string{"app": "echo"}}}
 	b := newBench(t, pod)
-	return b, func() map[string]string {
+	return b, func() corev1.Pod {
+		t.Helper()
 		var got corev1.Pod
 		if err := b.server.Store.Get(t.Context(), client.ObjectKeyFromObject(pod), &got); err != nil {
 			t.Fatal(err)
 		}
-		return got.Labels
+		return got
 	}
 }
 
 func TestALabelIsPutOnThePodAndTakenOffAgain(t *testing.T) {
-	b, labels := podBench(t)
+	b, pod := annotatedBench(t)
 	m := b.open(t)
 	for _, value := range []string{"true", ""} {
-		if err := m.LabelPod(t.Context(), manager, "demo", "echo-1", "u1", "fence", value); err != nil {
+		if err := m.LabelPod(t.Context(), manager, "demo", "echo-1", "u1", "fence", value, map[string]string{"cost": value}); err != nil {
 			t.Fatal(err)
 		}
-		got := labels()
-		if _, there := got["fence"]; got["fence"] != value || there != (value != "") || got["app"] != "echo" {
-			t.Errorf("with %q: %v", value, got)
+		got := pod()
+		_, there := got.Labels["fence"]
+		_, costs := got.Annotations["cost"]
+		if got.Labels["fence"] != value || there != (value != "") || costs != there || got.Labels["app"] != "echo" {
+			t.Errorf("with %q: %v, %v", value, got.Labels, got.Annotations)
 		}
 	}
 }
 
 func TestAPodThatTookTheNameSinceIsLeftAlone(t *testing.T) {
 	b, labels := podBench(t)
-	if err := b.open(t).LabelPod(t.Context(), manager, "demo", "echo-1", "older", "fence", "true"); err != nil {
+	if err := b.open(t).LabelPod(t.Context(), manager, "demo", "echo-1", "older", "fence", "true", nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := labels(); got["fence"] != "" {
@@ -72,7 +80,7 @@ func TestAPodThatCannotBeLabelledIsAnErrorUnlessItIsGoneOrAnother(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			b, _ := podBench(t)
 			b.server.Fail(func(fleettest.Request) error { return c.answer })
-			err := b.open(t).LabelPod(t.Context(), manager, "demo", "echo-1", types.UID("u1"), "fence", "true")
+			err := b.open(t).LabelPod(t.Context(), manager, "demo", "echo-1", types.UID("u1"), "fence", "true", nil)
 			if (err != nil) != c.fails {
 				t.Fatalf("got %v", err)
 			}

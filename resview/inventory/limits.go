@@ -10,6 +10,7 @@ const (
 	maxPods        = 5000
 	maxAnnotations = 64
 	maxAnnotation  = 4096
+	maxBinding     = 2 * 253 // A namespace and a name.
 	maxRules       = 256
 	maxRuleBytes   = 64 << 10
 	maxRulesBytes  = 2 << 20 // of one Service: it must fit into one message with its pods.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/weir-io/weir/api/v1alpha1"
 )
 
 // Names of the containers that this package looks into.
@@ -36,13 +38,7 @@ func trim(object any) (any, error) {
 			Status:     appsv1.ReplicaSetStatus{ReadyReplicas: o.Status.ReadyReplicas, ObservedGeneration: o.Status.ObservedGeneration},
 		}, nil
 	case *appsv1.Deployment:
-		status := o.Status
-		status.Conditions = nil
-		return &appsv1.Deployment{
-			ObjectMeta: trimMeta(o.ObjectMeta, false),
-			Spec:       appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Template: templateLabels(o.Spec.Template), Paused: o.Spec.Paused},
-			Status:     status,
-		}, nil
+		return trimDeployment(o), nil
 	case *appsv1.StatefulSet:
 		status := o.Status
 		status.Conditions = nil
@@ -63,6 +59,20 @@ func trim(object any) (any, error) {
 		return trimRule(o), nil
 	}
 	return object, nil
+}
+
+// trimDeployment keeps, besides what it wants and has, whose it is.
+func trimDeployment(o *appsv1.Deployment) *appsv1.Deployment {
+	out := &appsv1.Deployment{
+		ObjectMeta: trimMeta(o.ObjectMeta, false),
+		Spec:       appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Template: templateLabels(o.Spec.Template), Paused: o.Spec.Paused},
+		Status:     o.Status,
+	}
+	out.Status.Conditions = nil
+	if binding := o.Annotations[v1alpha1.AnnotationBinding]; binding != "" {
+		out.Annotations = map[string]string{v1alpha1.AnnotationBinding: binding}
+	}
+	return out
 }
 
 func trimMeta(m metav1.ObjectMeta, labels bool) metav1.ObjectMeta {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -40,6 +41,7 @@ func deploymentFacts(d *appsv1.Deployment) *pb.WorkloadFacts {
 	return &pb.WorkloadFacts{
 		Kind: "Deployment", Name: d.Name, Replicas: want, Ready: s.ReadyReplicas,
 		RolloutInProgress: d.Generation > s.ObservedGeneration || s.UpdatedReplicas < want || s.Replicas > s.UpdatedReplicas,
+		Binding:           line(d.Annotations[v1alpha1.AnnotationBinding], maxBinding),
 	}
 }
 

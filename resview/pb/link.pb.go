@@ -1708,6 +1708,7 @@ type WorkloadFacts struct {
 	Replicas          int32                  `protobuf:"varint,3,opt,name=replicas,proto3" json:"replicas,omitempty"`
 	Ready             int32                  `protobuf:"varint,4,opt,name=ready,proto3" json:"ready,omitempty"`
 	RolloutInProgress bool                   `protobuf:"varint,5,opt,name=rollout_in_progress,json=rolloutInProgress,proto3" json:"rollout_in_progress,omitempty"`
+	Binding           string                 `protobuf:"bytes,6,opt,name=binding,proto3" json:"binding,omitempty"` // annotation weir.io/binding: NAMESPACE/NAME; empty: the workload is not weir's
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1775,6 +1776,13 @@ func (x *WorkloadFacts) GetRolloutInProgress() bool {
 		return x.RolloutInProgress
 	}
 	return false
+}
+
+func (x *WorkloadFacts) GetBinding() string {
+	if x != nil {
+		return x.Binding
+	}
+	return ""
 }
 
 // Rule is an Istio or Gateway API object as it stands in the member.
@@ -2664,13 +2672,14 @@ const file_link_proto_rawDesc = "" +
 	"\x04load\x18\t \x01(\v2\x12.weir.link.v1.LoadR\x04load\x12)\n" +
 	"\x10resource_version\x18\n" +
 	" \x01(\tR\x0fresourceVersion\x12)\n" +
-	"\x10fence_generation\x18\v \x01(\x03R\x0ffenceGeneration\"\x99\x01\n" +
+	"\x10fence_generation\x18\v \x01(\x03R\x0ffenceGeneration\"\xb3\x01\n" +
 	"\rWorkloadFacts\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
 	"\breplicas\x18\x03 \x01(\x05R\breplicas\x12\x14\n" +
 	"\x05ready\x18\x04 \x01(\x05R\x05ready\x12.\n" +
-	"\x13rollout_in_progress\x18\x05 \x01(\bR\x11rolloutInProgress\"\xb0\x01\n" +
+	"\x13rollout_in_progress\x18\x05 \x01(\bR\x11rolloutInProgress\x12\x18\n" +
+	"\abinding\x18\x06 \x01(\tR\abinding\"\xb0\x01\n" +
 	"\x04Rule\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +

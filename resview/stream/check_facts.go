@@ -133,6 +133,7 @@ func checkWorkload(w *pb.WorkloadFacts) *refusal {
 		text("workload name", w.GetName(), maxName),
 		count("workload replicas", w.GetReplicas(), maxCount),
 		count("workload ready", w.GetReady(), maxCount),
+		text("workload binding", w.GetBinding(), 2*maxName),
 	)
 }
 
