@@ -45,6 +45,8 @@ func (b Blocked) Sentence() string {
 			b.Subject, b.Cluster, b.Have, b.Need)
 	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
 		return b.replicas()
+	case DecisionAwaited, RolloutUnderWay, AutoscalerOwns:
+		return b.others()
 	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
 		return b.pods()
 	}
@@ -98,5 +100,16 @@ func (b Blocked) pods() string {
 		return fmt.Sprintf("waiting for work in flight in %s to end, or for its limit", b.Cluster)
 	default:
 		return fmt.Sprintf("waiting for pods of %s to end: %d are there, %d are wanted", b.Cluster, b.Have, b.Need)
+	}
+}
+
+func (b Blocked) others() string {
+	switch b.Code {
+	case DecisionAwaited:
+		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
+	case RolloutUnderWay:
+		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
+	default:
+		return fmt.Sprintf("waiting: an autoscaler in %s sets the replicas there; remove it (HorizontalPodAutoscaler, ScaledObject), and weir divides them", b.Cluster)
 	}
 }

@@ -87,6 +87,10 @@ func (p *plan) fenceMore(i int, more int32, entry Entry) (Step, bool) {
 		p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 		return Step{}, false
 	}
+	if more > 0 && p.rolling(i) {
+		p.block(Blocked{Code: RolloutUnderWay, Cluster: c.Name, Wakes: RolloutDone})
+		return Step{}, false
+	}
 	if more > 0 {
 		may := p.spare()
 		if p.weighted() {
@@ -108,7 +112,8 @@ func (p *plan) fenceMore(i int, more int32, entry Entry) (Step, bool) {
 }
 
 // replicasDown takes fenced pods away, when nothing arrives at them any more and their
-// work is done.
+// work is done. Where a cluster that stays asks for more pods than are ready and than it
+// shall have, those that are not ready go first: they serve nobody.
 func (p *plan) replicasDown() (Step, bool) {
 	if p.Replicas == Plain {
 		return Step{}, false
@@ -121,6 +126,8 @@ func (p *plan) replicasDown() (Step, bool) {
 		}
 		var to int32
 		switch {
+		case !p.leaving[i] && settled && c.Entry == Free && c.Ready < c.Applied:
+			to = max(p.pods[i], c.Ready, c.Floor)
 		case p.leaving[i] && p.mayFence(i) && c.Entry == Shut && c.Fenced == c.Ready:
 			to = c.Floor
 		case !p.leaving[i] && settled && c.Entry == Free && c.Fenced > 0 && c.Ready == c.Applied:
@@ -141,8 +148,14 @@ func (p *plan) mayTake(i int, to int32) bool {
 	switch {
 	case c.Sight == Blind:
 		p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
+	case c.Hold == RollingOut:
+		p.block(Blocked{Code: RolloutUnderWay, Cluster: c.Name, Wakes: RolloutDone})
+	case c.Hold == Autoscaled:
+		p.block(Blocked{Code: AutoscalerOwns, Cluster: c.Name, Wakes: AutoscalerGone})
 	case to >= c.Applied:
 		p.block(Blocked{Code: HeldByFloor, Cluster: c.Name, Wakes: FloorLowered, Have: c.Floor, Need: p.pods[i]})
+	case !p.leaving[i] && to >= c.Ready:
+		return p.goingDown(i, to)
 	case p.calm(c) == NotAsked || to == 0 && c.DNS == Cached:
 		p.blockCalm(c, to == 0)
 	default:

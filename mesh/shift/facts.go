@@ -127,6 +127,55 @@ func (r *Record) UnmarshalText(text []byte) error {
 	return parse(recordNames, "Record", text, (*uint8)(r))
 }
 
+// Decision says whether the targets can be relied on.
+type Decision uint8
+
+// The closed list of Decision values.
+const (
+	// Current means that the targets were decided with every goal of the State in view.
+	Current Decision = iota
+	// Outdated means that they were decided before a goal was set or taken back.
+	Outdated
+)
+
+var decisionNames = []string{"Current", "Outdated"}
+
+// String returns the name that files and sentences use.
+func (d Decision) String() string { return nameOf(decisionNames, uint8(d)) }
+
+// MarshalText writes the name; an unknown value is an error.
+func (d Decision) MarshalText() ([]byte, error) { return textOf(decisionNames, uint8(d)) }
+
+// UnmarshalText reads a name that MarshalText wrote.
+func (d *Decision) UnmarshalText(text []byte) error {
+	return parse(decisionNames, "Decision", text, (*uint8)(d))
+}
+
+// Hold says who else is at a workload that weir owns.
+type Hold uint8
+
+// The closed list of Hold values.
+const (
+	// Unheld means nobody.
+	Unheld Hold = iota
+	// RollingOut means that its pods are being replaced: which of them would go, or serve in
+	// a moment, nobody can say.
+	RollingOut
+	// Autoscaled means that an autoscaler sets its replicas, so weir must not.
+	Autoscaled
+)
+
+var holdNames = []string{"Unheld", "RollingOut", "Autoscaled"}
+
+// String returns the name that files and sentences use.
+func (h Hold) String() string { return nameOf(holdNames, uint8(h)) }
+
+// MarshalText writes the name; an unknown value is an error.
+func (h Hold) MarshalText() ([]byte, error) { return textOf(holdNames, uint8(h)) }
+
+// UnmarshalText reads a name that MarshalText wrote.
+func (h *Hold) UnmarshalText(text []byte) error { return parse(holdNames, "Hold", text, (*uint8)(h)) }
+
 // Entry says how new pods of a cluster come up.
 type Entry uint8
 

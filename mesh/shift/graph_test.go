@@ -149,6 +149,8 @@ func (g *graph) tempt(w world, s *State) {
 				try(Step{Kind: Split, Split: split(func(c *Cluster) Permille { return c.Target.Share })})
 			}
 			try(Step{Kind: Wait, Finished: []string{c.Name}})
+		case c.Goal == Move && c.Applied > c.Target.Replicas && u.replicas == Owned:
+			try(Step{Kind: ReplicasDown, Cluster: c.Name, Replicas: c.Target.Replicas})
 		case c.Goal == Abort || c.Goal == Undrain:
 			if c.Fenced > 0 || c.Entry == Shut {
 				try(Step{Kind: Unfence, Cluster: c.Name})

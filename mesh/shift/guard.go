@@ -3,11 +3,15 @@
 
 package shift
 
-// serving is how many pods of cluster i are ready, outside the fence, and seen.
+// serving is how many pods of cluster i are ready, outside the fence, and seen. Pods that
+// were told to go serve for a moment yet, and nothing is built on them.
 func (p *plan) serving(i int) int32 {
 	c := &p.Clusters[i]
 	if c.Sight == Blind {
 		return 0
+	}
+	if p.Replicas == Owned {
+		return min(c.Ready-c.Fenced, c.Applied)
 	}
 	return c.Ready - c.Fenced
 }
@@ -48,11 +52,15 @@ func (p *plan) needs(share Permille) int32 {
 // mayRise is the highest share that cluster i may get now.
 func (p *plan) mayRise(i int) Permille {
 	c := &p.Clusters[i]
-	if c.Entry == Shut || c.Sight == Blind {
+	if c.Entry == Shut || c.Sight == Blind || p.rolling(i) {
 		return 0
 	}
 	return p.carries(p.serving(i))
 }
+
+// rolling reports whether the pods of cluster i are being replaced. Of plain services that
+// is their owner's affair.
+func (p *plan) rolling(i int) bool { return p.Replicas == Owned && p.Clusters[i].Hold == RollingOut }
 
 // mayFall is how much weight the clusters that stay can still take over from those that
 // leave. It counts what spills from a cluster that lost its pods, which a look at each
@@ -88,7 +96,7 @@ func (p *plan) goingDown(i int, to int32) bool {
 			ready += int64(p.Clusters[j].Ready)
 		}
 	}
-	ready -= int64(min(c.Ready, c.Applied-to))
+	ready -= int64(max(0, c.Ready-to))
 	b := Blocked{Cluster: c.Name, Wakes: p.capacityWakes()}
 	switch {
 	case ready < int64(p.MinReady):
@@ -116,13 +124,22 @@ func (p *plan) capacityWakes() Event {
 		case c.Sight == Blind:
 			wakes = SightBack
 		case c.Ready < expected:
-			return ReplicasReady
+			return p.podsWake(i)
 		}
 	}
 	if wakes == DrainEnded && !p.someHeld() {
 		return ReplicasReady
 	}
 	return wakes
+}
+
+// podsWake is the event that brings the pods which cluster i lacks: those that were asked
+// for become ready, or weir may ask again.
+func (p *plan) podsWake(i int) Event {
+	if c := &p.Clusters[i]; p.Replicas == Owned && c.Hold == Autoscaled && c.Ready >= c.Applied {
+		return AutoscalerGone
+	}
+	return ReplicasReady
 }
 
 // someHeld reports whether a drain waits for an earlier one.

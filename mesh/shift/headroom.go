@@ -23,7 +23,7 @@ func (p *plan) admit() {
 	for _, i := range order {
 		p.held[i] = p.refuseLast(i, gone, first)
 		if g := p.Clusters[i].Goal; !p.held[i] && (g == Drain || g == Move) {
-			p.held[i] = p.refuseHalf(i, gone, first) || p.headroom(i, gone)
+			p.held[i] = g == Drain && p.refuseHalf(i, gone, first) || p.headroom(i, gone)
 		}
 		gone[i] = !p.held[i]
 		for _, client := range p.Unweighted {
@@ -77,7 +77,7 @@ func (p *plan) otherWakes(i int, gone []bool, drained bool) Event {
 		case c.Sight == Blind:
 			wakes = SightBack
 		case c.Ready < max(c.Applied, p.pods[j]):
-			return ReplicasReady
+			return p.podsWake(j)
 		case c.Fenced > 0 && !p.leaving[j]:
 			return p.unfenceWakes()
 		}

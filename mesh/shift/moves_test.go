@@ -54,7 +54,7 @@ func (u *suite) apply(w world, step Step) world {
 			w.writeWeights()
 		}
 	case Release:
-		w.record, w.fence, w.fenceOverdue, w.fenceLease = false, Unwritten, false, Fresh
+		w.record, w.fence, w.fenceOverdue, w.fenceLease, w.outdated = false, Unwritten, false, Fresh, false
 		for j := range w.cells {
 			w.cells[j].goal = Stay
 			if w.cells[j].ready == 0 {
@@ -131,6 +131,11 @@ func (u *suite) fair(w world, emit func(Event, world)) {
 		n := w
 		n.accepted = true
 		emit(ConsentGiven, n)
+	}
+	if w.outdated {
+		n := w
+		n.outdated = false
+		emit(DecisionMade, n)
 	}
 	if len(u.goals) > 1 && u.goals[1] == Drain && w.cells[0].goal == Drain && w.cells[1].goal == Drain {
 		n := w
@@ -231,6 +236,12 @@ func (u *suite) cellMoves(w world, i int, emit func(Event, world)) {
 	if c.floor {
 		with(FloorLowered, func(c *cell) { c.floor = false })
 	}
+	if c.hold == RollingOut {
+		with(RolloutDone, func(c *cell) { c.hold = Unheld })
+	}
+	if c.hold == Autoscaled {
+		with(AutoscalerGone, func(c *cell) { c.hold = Unheld })
+	}
 	empty := u.leaves(&w, i) && w.weights != Unwritten && u.splits[w.wrote][i] == 0
 	if c.entry == Free && c.fenced == 0 && !empty {
 		return // Too busy to be quiet.
@@ -291,6 +302,11 @@ func (w *world) lapse() {
 }
 
 func (u *suite) leaseFaults(w world, emit func(world)) {
+	if u.kinds&reconsult != 0 && !w.outdated {
+		n := w
+		n.outdated = true
+		emit(n)
+	}
 	if u.kinds&crash != 0 {
 		n := w
 		if n.weightsLease == Fresh && n.weights != Unwritten {
@@ -332,11 +348,18 @@ func (u *suite) cellFaults(w world, i int, emit func(world)) {
 	with(lose, c.ready > 1, func(c *cell) { c.ready--; c.fenced = min(c.fenced, c.ready) })
 	with(blind, c.sight == Seen, func(c *cell) { c.sight = Blind })
 	with(arrival, c.quiet == Once || c.quiet == Twice, func(c *cell) { c.quiet, c.flight = Busy, SomeWork })
+	with(roll, c.hold == Unheld && u.replicas == Owned, func(c *cell) { c.hold = RollingOut })
+	with(scale, c.hold == Unheld && u.replicas == Owned, func(c *cell) { c.hold = Autoscaled })
 	with(floor, !c.floor && c.goal == Drain && u.replicas == Owned, func(c *cell) { c.floor = true })
 }
 
 // asks calls emit with every world that the user may ask for.
 func (u *suite) asks(w world, done bool, emit func(world)) {
+	if u.regrown != nil && !w.redecided {
+		n := w
+		n.redecided = true
+		emit(n)
+	}
 	if !u.users {
 		return
 	}

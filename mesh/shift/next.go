@@ -72,6 +72,10 @@ func (p *plan) decide() Step {
 		p.block(Blocked{Code: Foreign, Subject: p.Foreign, Wakes: ForeignGone})
 		return Step{}
 	}
+	if p.outdated() {
+		p.block(Blocked{Code: DecisionAwaited, Wakes: DecisionMade})
+		return Step{}
+	}
 	if p.atRest() {
 		return Step{Kind: Done}
 	}
@@ -91,14 +95,21 @@ func (p *plan) decide() Step {
 	return Step{}
 }
 
+// outdated reports whether nobody can say where the replicas shall be. What goes back to
+// its start needs no decision.
+func (p *plan) outdated() bool {
+	return p.Replicas == Owned && p.Decision == Outdated && !p.goesBack()
+}
+
 // atRest reports whether no goal is asked for and nothing is left to do. A service at
-// rest needs no lease.
+// rest needs no lease, and a pod that crashes there is the reflex's to bear.
 func (p *plan) atRest() bool {
 	if p.Record == Open || p.waitingFor() != NoSubject || p.weighted() && p.Weights.Level == Unwritten {
 		return false
 	}
 	for i := range p.Clusters {
-		if p.Clusters[i].Goal != Stay || !p.met(i) {
+		c := p.Clusters[i]
+		if c.Goal != Stay || !p.placed(i) || p.Replicas == Owned && c.Applied != p.pods[i] {
 			return false
 		}
 	}
@@ -121,7 +132,7 @@ func (p *plan) finish() (Step, bool) {
 
 // finished lists the clusters whose goal is met and proven.
 func (p *plan) finished() []int {
-	if p.waitingFor() != NoSubject || p.lapsedOrStale() != NoSubject || p.weighted() && p.Weights.Level == Unwritten {
+	if p.outdated() || p.waitingFor() != NoSubject || p.lapsedOrStale() != NoSubject || p.weighted() && p.Weights.Level == Unwritten {
 		return nil
 	}
 	var done []int
@@ -146,6 +157,15 @@ func (p *plan) finishedNames() []string {
 // met reports whether cluster i stands where its goal wants it.
 func (p *plan) met(i int) bool {
 	c := &p.Clusters[i]
+	if !p.placed(i) {
+		return false
+	}
+	return p.leaving[i] || p.Replicas == Plain || c.Applied == p.pods[i] && c.Ready == p.pods[i]
+}
+
+// placed reports whether the traffic of cluster i is where its goal wants it.
+func (p *plan) placed(i int) bool {
+	c := &p.Clusters[i]
 	if p.weighted() && c.Wrote != p.want[i] {
 		return false
 	}
@@ -153,9 +173,6 @@ func (p *plan) met(i int) bool {
 		return p.metLeaving(i)
 	}
 	if c.Entry != Free || c.Fenced > 0 {
-		return false
-	}
-	if p.Replicas == Owned && (c.Applied != p.pods[i] || c.Ready != p.pods[i]) {
 		return false
 	}
 	return c.DNS == Named || c.DNS == Unused || c.Ready == 0

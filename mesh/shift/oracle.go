@@ -158,8 +158,11 @@ func (o *oracle) largestOther(i int) Permille {
 func (o *oracle) emptied() bool {
 	for i := range o.b.Clusters {
 		b, a := &o.b.Clusters[i], &o.a.Clusters[i]
-		if a.Applied >= b.Applied {
-			continue
+		if a.Applied < b.Applied && o.busy(b, RollingOut) {
+			return false // Which pods would go, nobody can say.
+		}
+		if a.Applied >= b.Applied || !o.goes(b) && a.Applied > 0 && o.leavingPods(i) == 0 {
+			continue // Pods that never were ready have nothing to be emptied of.
 		}
 		if o.leavingPods(i) > b.Fenced || !o.mayEnd(b, a.Applied == 0) {
 			return false
@@ -183,7 +186,7 @@ func (o *oracle) carried() bool {
 	for i := range o.b.Clusters {
 		b, a := &o.b.Clusters[i], &o.a.Clusters[i]
 		rises := o.rewrites() && a.Wrote > b.Wrote
-		if rises && (b.Entry == Shut || !enough(a.Wrote, o.b.Demand, open(b))) {
+		if rises && (b.Entry == Shut || o.busy(b, RollingOut) || !enough(a.Wrote, o.b.Demand, open(b))) {
 			return false
 		}
 		if a.Fenced > b.Fenced && !o.fenceCarried(i) {
@@ -192,6 +195,9 @@ func (o *oracle) carried() bool {
 	}
 	return o.fallCarried()
 }
+
+// busy reports whether somebody else is at a workload of weir's.
+func (o *oracle) busy(c *Cluster, by Hold) bool { return o.b.Replicas == Owned && c.Hold == by }
 
 // rewrites reports whether there was a split before, so that weights can rise or fall.
 func (o *oracle) rewrites() bool { return o.weights && o.b.Weights.Level != Unwritten }
@@ -252,6 +258,9 @@ func (o *oracle) kept() bool {
 	fences := false
 	for i := range o.b.Clusters {
 		a := &o.a.Clusters[i]
+		if a.Applied != o.b.Clusters[i].Applied && o.busy(a, Autoscaled) {
+			return false // Two that set one number take away what the other one keeps.
+		}
 		outside += open(a)
 		shuts := a.Entry == Shut && o.b.Clusters[i].Entry == Free
 		fences = fences || (shuts || a.Fenced > o.b.Clusters[i].Fenced) && max(a.Ready, a.Applied) > 0
@@ -322,7 +331,7 @@ func (o *oracle) ended(c *Cluster) bool {
 		return false
 	}
 	if !o.goes(c) {
-		return c.Entry == Free && c.Fenced == 0
+		return c.Entry == Free && c.Fenced == 0 && (o.b.Replicas == Plain || c.Ready >= o.end(c).Replicas)
 	}
 	if o.weights && c.HeldHi != 0 || !o.whole(c) || c.DNS == Named || c.DNS == Cached {
 		return false

@@ -25,7 +25,8 @@ func states() *rapid.Generator[State] {
 				MaxStep: Permille(rapid.Int32Range(0, 1000).Draw(t, "maxStep")), FenceStep: rapid.Int32Range(0, 3).Draw(t, "fenceStep"),
 			},
 			Rules: proofs(t, "rules"), Weights: proofs(t, "weights"), Fence: proofs(t, "fence"),
-			Foreign: pick(t, "foreign", "", "", "", "alice"),
+			Decision: pick(t, "decision", Current, Current, Outdated),
+			Foreign:  pick(t, "foreign", "", "", "", "alice"),
 		}
 		n := rapid.IntRange(1, 5).Draw(t, "clusters")
 		before, target, wrote := split(t, "before", n, nil), make([]Permille, n), split(t, "wrote", n, nil)
@@ -89,6 +90,7 @@ func clusters(t *rapid.T, i int) Cluster {
 		Quiet:    pick(t, "quiet", Busy, Once, Twice, Overdue, NotMeasured),
 		InFlight: pick(t, "inFlight", SomeWork, NoWork, WorkOverdue, WorkNotMeasured),
 		Sight:    pick(t, "sight", Seen, Seen, Seen, Blind),
+		Hold:     pick(t, "hold", Unheld, Unheld, Unheld, RollingOut, Autoscaled),
 	}
 	c.Fenced = rapid.Int32Range(0, c.Ready).Draw(t, "fenced")
 	return c

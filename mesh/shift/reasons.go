@@ -46,9 +46,15 @@ const (
 	WorkInFlight
 	// PodsLeaving: pods that were told to go are still there.
 	PodsLeaving
+	// DecisionAwaited: where replicas shall be was decided before a goal was set or taken back.
+	DecisionAwaited
+	// RolloutUnderWay: a workload is replacing its pods.
+	RolloutUnderWay
+	// AutoscalerOwns: an autoscaler sets the replicas.
+	AutoscalerOwns
 )
 
-var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving"}
+var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving", "DecisionAwaited", "RolloutUnderWay", "AutoscalerOwns"}
 
 // String returns the name that files and sentences use.
 func (c Code) String() string { return nameOf(codeNames, uint8(c)) }
@@ -88,9 +94,15 @@ const (
 	DrainEnded
 	// FloorLowered: the floor was lowered.
 	FloorLowered
+	// DecisionMade: a new decision knows of every goal.
+	DecisionMade
+	// RolloutDone: the workload has its new pods, or its old ones again.
+	RolloutDone
+	// AutoscalerGone: the autoscaler was removed.
+	AutoscalerGone
 )
 
-var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered"}
+var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone"}
 
 // String returns the name that files and sentences use.
 func (e Event) String() string { return nameOf(eventNames, uint8(e)) }

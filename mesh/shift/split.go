@@ -194,7 +194,11 @@ func (p *plan) blockRise(serves int) {
 			p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 			continue
 		}
-		p.block(Blocked{Code: NoCapacity, Cluster: c.Name, Wakes: ReplicasReady, Have: p.serving(i), Need: p.needs(p.want[i])})
+		if p.rolling(i) {
+			p.block(Blocked{Code: RolloutUnderWay, Cluster: c.Name, Wakes: RolloutDone})
+			continue
+		}
+		p.block(Blocked{Code: NoCapacity, Cluster: c.Name, Wakes: p.podsWake(i), Have: p.serving(i), Need: p.needs(p.want[i])})
 	}
 	if said || serves < 0 {
 		return

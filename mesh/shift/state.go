@@ -20,9 +20,13 @@ type State struct {
 	// Record says whether the start of the move (Cluster.Before) has been written
 	// down. It must be Open before any goal but Stay is asked for.
 	Record Record `json:"record"`
+	// Decision says whether the targets are those of a decision that knows of every goal here.
+	// Only a move that goes back to Before can do without.
+	Decision Decision `json:"decision,omitzero"`
 
-	// Demand is what the traffic needs, in replicas: those wanted before the move, or,
-	// where weir does not own them, the ready replicas of the clusters that stay.
+	// Demand is what the traffic needs, in replicas: those wanted before the move, or in
+	// the end where fewer are wanted then; where weir does not own them, the ready replicas
+	// of the clusters that stay.
 	Demand int32 `json:"demand"`
 	// MinReady is how many ready copies a disruption budget wants, over all clusters;
 	// 0 is none.
@@ -89,6 +93,8 @@ type Cluster struct {
 	// Floor is the number of replicas that something else (an autoscaler's minimum)
 	// holds here; weir does not go below it.
 	Floor int32 `json:"floor,omitempty"`
+	// Hold says who else is at the workload just now.
+	Hold Hold `json:"hold,omitzero"`
 
 	// Applied is the replicas asked of the workload, Ready the pods that serve, Fenced
 	// the ready pods that bear the fence (never more than Ready).

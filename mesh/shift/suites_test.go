@@ -66,6 +66,42 @@ func suites() []*suite {
 			name: "move", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: []Goal{Move, Stay},
 			demand: 3, maxStep: 350, step: 1, faults: 2, kinds: base, users: true,
 		},
+		{
+			name: "move a part", replicas: Owned, dns: true, before: []int32{3, 1}, grown: []int32{1, 3}, goals: []Goal{Move, Move},
+			demand: 4, maxStep: 300, step: 1, faults: 2, kinds: base, users: true,
+		},
+		{
+			name: "move, held", replicas: Owned, before: []int32{2, 1}, grown: []int32{1, 2}, goals: []Goal{Move, Move},
+			demand: 3, faults: 2, kinds: roll | scale | reconsult | lapse | lose | blind, users: true,
+		},
+		{
+			name: "drain, held", replicas: Owned, dns: true, before: []int32{1, 2}, grown: []int32{0, 3}, goals: drain,
+			demand: 3, faults: 2, kinds: roll | scale | reconsult | lapse | lose, users: true,
+		},
+		{
+			name: "scale down", replicas: Owned, before: []int32{3, 2}, grown: []int32{1, 1}, goals: []Goal{Move, Move},
+			demand: 2, step: 1, faults: 2, kinds: base | lose, users: true,
+		},
+		{
+			name: "scale up", replicas: Owned, before: []int32{1, 1}, grown: []int32{2, 3}, goals: []Goal{Move, Move},
+			demand: 2, step: 1, faults: 2, kinds: base | lose, users: true,
+		},
+		{
+			name: "move over three", replicas: Owned, before: []int32{2, 1, 0}, grown: []int32{0, 1, 2}, goals: []Goal{Move, Stay, Move},
+			demand: 3, faults: 1, kinds: base | reconsult, users: true,
+		},
+		{
+			name: "move, fence only", replicas: Owned, steering: OnDemand, before: []int32{3, 1}, grown: []int32{1, 3}, goals: []Goal{Move, Move},
+			demand: 4, step: 1, faults: 2, kinds: base | lose, users: true,
+		},
+		{
+			name: "another decision", replicas: Owned, before: []int32{2, 1}, grown: []int32{0, 3}, regrown: []int32{1, 2}, goals: []Goal{Move, Move},
+			demand: 3, maxStep: 350, faults: 1, kinds: base | lose, users: true,
+		},
+		{
+			name: "another decision in a drain", replicas: Owned, before: []int32{1, 1, 1}, grown: []int32{0, 2, 1}, regrown: []int32{0, 1, 2},
+			goals: three, demand: 3, faults: 1, kinds: base, users: true,
+		},
 	}
 }
 

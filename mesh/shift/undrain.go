@@ -18,6 +18,10 @@ func (p *plan) replicasUp() (Step, bool) {
 			p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 			continue
 		}
+		if c.Hold == Autoscaled {
+			p.block(Blocked{Code: AutoscalerOwns, Cluster: c.Name, Wakes: AutoscalerGone})
+			continue
+		}
 		return Step{Kind: ReplicasUp, Goal: c.Goal, Cluster: c.Name, Replicas: p.pods[i]}, true
 	}
 	return Step{}, false
@@ -41,7 +45,7 @@ func (p *plan) unfence() (Step, bool) {
 			need = min(1, int32(p.want[i]))
 		}
 		if c.Ready < need {
-			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: ReplicasReady, Have: c.Ready, Need: need})
+			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: p.podsWake(i), Have: c.Ready, Need: need})
 			continue
 		}
 		return Step{Kind: Unfence, Goal: c.Goal, Cluster: c.Name, Fenced: min(c.Fenced, keep), Entry: Free}, true

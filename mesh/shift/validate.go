@@ -26,6 +26,7 @@ func Validate(s State) error {
 		known("steering", steeringNames, uint8(s.Steering)),
 		known("headroom", headroomNames, uint8(s.Headroom)),
 		known("record", recordNames, uint8(s.Record)),
+		known("decision", decisionNames, uint8(s.Decision)),
 	}
 	for _, q := range []struct {
 		name  string
@@ -66,6 +67,7 @@ func validateCluster(s *State, c *Cluster) error {
 		inRange("wrote", int64(c.Wrote), int64(Whole)),
 		inRange("heldLo", int64(c.HeldLo), int64(c.HeldHi)),
 		inRange("heldHi", int64(c.HeldHi), int64(Whole)),
+		known("hold", holdNames, uint8(c.Hold)),
 		known("goal", goalNames, uint8(c.Goal)),
 		known("entry", entryNames, uint8(c.Entry)),
 		known("dns", dnsNames, uint8(c.DNS)),

@@ -3,6 +3,8 @@
 
 package shift
 
+import "slices"
+
 // The world is what the exploration walks through: the whole truth about one service,
 // small enough for a key of 16 bytes. weir sees of it what believed returns; the oracle
 // judges by what truth returns.
@@ -15,6 +17,7 @@ type world struct {
 	weightsOverdue, fenceOverdue   bool
 	weightsLease, fenceLease       Lease
 	record, foreign, accepted, old bool // old: a change of mind was made.
+	outdated, redecided            bool // The decision is not that of the goals; it was changed on the way.
 	faults                         uint8
 }
 
@@ -28,6 +31,7 @@ type cell struct {
 	sight                  Sight
 	goal                   Goal
 	floor                  bool
+	hold                   Hold
 }
 
 // proxy stands for all proxies that behave alike.
@@ -82,6 +86,7 @@ func (w *world) pack() key {
 		a.put(uint8(c.sight), 1)
 		a.put(uint8(c.goal), 3)
 		a.flag(c.floor)
+		a.put(uint8(c.hold), 2)
 	}
 	for _, x := range w.proxies {
 		b.put(x.split, 6)
@@ -101,6 +106,8 @@ func (w *world) pack() key {
 	b.flag(w.foreign)
 	b.flag(w.accepted)
 	b.flag(w.old)
+	b.flag(w.outdated)
+	b.flag(w.redecided)
 	b.put(w.faults, 3)
 	return key{a.bits, b.bits}
 }
@@ -135,7 +142,7 @@ func (k key) unpack() world {
 	for i := range w.cells {
 		w.cells[i] = cell{
 			applied: a.get(2), ready: a.get(2), fenced: a.get(2), entry: Entry(a.get(1)), dns: DNS(a.get(2)),
-			quiet: Quiet(a.get(3)), flight: InFlight(a.get(2)), sight: Sight(a.get(1)), goal: Goal(a.get(3)), floor: a.flag(),
+			quiet: Quiet(a.get(3)), flight: InFlight(a.get(2)), sight: Sight(a.get(1)), goal: Goal(a.get(3)), floor: a.flag(), hold: Hold(a.get(2)),
 		}
 	}
 	for i := range w.proxies {
@@ -146,6 +153,7 @@ func (k key) unpack() world {
 	w.weightsOverdue, w.fenceOverdue = b.flag(), b.flag()
 	w.weightsLease, w.fenceLease = Lease(b.get(2)), Lease(b.get(2))
 	w.record, w.foreign, w.accepted, w.old = b.flag(), b.flag(), b.flag(), b.flag()
+	w.outdated, w.redecided = b.flag(), b.flag()
 	w.faults = b.get(3)
 	return w
 }
@@ -158,7 +166,8 @@ type suite struct {
 	headroom Headroom
 	dns      bool // The service has names that tell clusters apart.
 	before   []int32
-	grown    []int32 // Targets of the clusters that stay, while another leaves.
+	grown    []int32 // The division while a cluster leaves, or is moved to.
+	regrown  []int32 // What the division may be changed to on the way; nil: it stands.
 	goals    []Goal
 	demand   int32
 	budget   int32
@@ -187,7 +196,10 @@ const (
 	foreign
 	arrival
 	floor
-	lose // One pod.
+	lose      // One pod.
+	roll      // A rollout begins.
+	scale     // An autoscaler appears.
+	reconsult // The goals are no longer those that were decided on.
 )
 
 const base = crash | lapse | stick | join | empty
@@ -253,10 +265,31 @@ func (u *suite) start() world {
 	return w
 }
 
+// aim is the division that is decided on now.
+func (u *suite) aim(w *world) []int32 {
+	if w.redecided {
+		return u.regrown
+	}
+	return u.grown
+}
+
+// moves reports whether a move to another division is under way, or was carried out.
+func (u *suite) moves(w *world) bool {
+	moved := !w.record
+	for i := range u.before {
+		if w.record && w.cells[i].goal == Move {
+			return true
+		}
+		moved = moved && int32(w.cells[i].applied) == u.aim(w)[i]
+	}
+	return moved && slices.Contains(u.goals, Move)
+}
+
 func (u *suite) leaves(w *world, i int) bool {
-	c := &w.cells[i]
-	moved := !w.record && u.goals[i] == Move && c.applied == 0
-	return c.goal == Drain || (c.goal == Move || moved) && u.grown[i] == 0
+	if w.cells[i].goal == Drain {
+		return true
+	}
+	return u.goals[i] == Move && u.aim(w)[i] == 0 && u.moves(w) && (!w.record || w.cells[i].goal == Move)
 }
 
 // common builds what belief and truth share.
@@ -275,13 +308,13 @@ func (u *suite) common(w *world) State {
 	if u.client {
 		s.Unweighted = []string{"gateway"}
 	}
-	leaving := false
+	leaving := u.moves(w)
 	for i := range u.before {
 		leaving = leaving || u.leaves(w, i)
 	}
 	pods := u.before
 	if leaving && u.replicas == Owned {
-		pods = u.grown
+		pods = u.aim(w)
 	}
 	target := u.shares(pods, func(i int) bool { return !u.leaves(w, i) })
 	if u.replicas == Plain {
@@ -299,10 +332,10 @@ func (u *suite) common(w *world) State {
 			Before:  Place{Replicas: u.before[i], Share: u.splits[0][i]},
 			Target:  Place{Replicas: u.before[i], Share: target[i]},
 			Applied: int32(k.applied), Ready: int32(k.ready), Fenced: int32(k.fenced), Entry: k.entry,
-			DNS: k.dns, Quiet: k.quiet, InFlight: k.flight, Sight: k.sight,
+			DNS: k.dns, Quiet: k.quiet, InFlight: k.flight, Sight: k.sight, Hold: k.hold,
 		}
 		if leaving {
-			c.Target.Replicas = u.grown[i]
+			c.Target.Replicas = u.aim(w)[i]
 			if u.leaves(w, i) || u.replicas == Plain {
 				c.Target.Replicas = 0
 			}
@@ -333,6 +366,9 @@ func (u *suite) believed(w *world) State {
 			s.Fence.Missing = append(s.Fence.Missing, late)
 		}
 	}
+	if w.outdated {
+		u.forget(w, &s)
+	}
 	sure := w.weights == Proven
 	for i := range s.Clusters {
 		c := &s.Clusters[i]
@@ -353,6 +389,22 @@ func (u *suite) believed(w *world) State {
 		}
 	}
 	return s
+}
+
+// forget makes of the targets those of a decision that does not know the goals: clusters
+// that stay have what they had, and one that comes back has nothing yet.
+func (u *suite) forget(w *world, s *State) {
+	s.Decision = Outdated
+	old := slices.Clone(u.before)
+	for i := range old {
+		if g := w.cells[i].goal; g == Undrain || g == Drain {
+			old[i] = 0
+		}
+	}
+	share := u.shares(old, func(i int) bool { return w.cells[i].goal != Drain && w.cells[i].goal != Undrain })
+	for i := range s.Clusters {
+		s.Clusters[i].Target = Place{Replicas: old[i], Share: share[i]}
+	}
 }
 
 // truth is the State that the oracle judges by: what proxies really use. A limit that
