@@ -53,6 +53,8 @@ const (
 	ReasonInvalidTemplate = "InvalidTemplate"
 	// ReasonInvalidOverride says that an override cannot be made, or that pinned replicas are more than are wanted.
 	ReasonInvalidOverride = "InvalidOverride"
+	// ReasonHPA says that a HorizontalPodAutoscaler in the member owns the replicas: weir does not write them.
+	ReasonHPA = "HPA"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.

@@ -14,7 +14,9 @@ import (
 )
 
 // Managed says whether weir made an object.
-func Managed(o *unstructured.Unstructured) bool { return o.GetLabels()[LabelManaged] == LabelManagedValue }
+func Managed(o *unstructured.Unstructured) bool {
+	return o.GetLabels()[LabelManaged] == LabelManagedValue
+}
 
 // Read returns an object as it stands; nil where there is none.
 func (m *Member) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
@@ -29,10 +31,10 @@ func (m *Member) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return live, nil
 }
 
-// List returns the objects of one kind in a namespace; ref's name is not used. A kind that the member does not serve has
-// none.
-func (m *Member) List(ctx context.Context, ref Ref) ([]unstructured.Unstructured, error) {
-	list, err := m.resource(ref).List(ctx, metav1.ListOptions{})
+// List returns the objects of one kind in a namespace whose labels match a selector (empty: all); ref's name is not used.
+// A kind that the member does not serve has none.
+func (m *Member) List(ctx context.Context, ref Ref, selector string) ([]unstructured.Unstructured, error) {
+	list, err := m.resource(ref).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	m.note(err)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -49,7 +51,7 @@ func (m *Member) List(ctx context.Context, ref Ref) ([]unstructured.Unstructured
 // since it was read is a conflict. The hash is kept in AnnotationApplied.
 func (m *Member) Overwrite(ctx context.Context, manager string, ref Ref, want, live *unstructured.Unstructured, hash string) (*unstructured.Unstructured, error) {
 	if live != nil && !Managed(live) {
-		return nil, &ForeignError{Cluster: m.name, Ref: ref, Managers: managers(live), What: "the object was not made by weir"}
+		return nil, Foreign(m.name, ref, live)
 	}
 	want = want.DeepCopy()
 	want.SetLabels(with(maps.Clone(want.GetLabels()), LabelManaged, LabelManagedValue))
@@ -72,3 +74,8 @@ func (m *Member) Overwrite(ctx context.Context, manager string, ref Ref, want, l
 
 // Within says whether every field of a is so in b, whatever else b has; lists must match item by item.
 func Within(a, b any) bool { return within(plain(a), plain(b)) }
+
+// Foreign is the error that says that an object was not made by weir.
+func Foreign(cluster string, ref Ref, live *unstructured.Unstructured) error {
+	return &ForeignError{Cluster: cluster, Ref: ref, Managers: managers(live), What: "the object was not made by weir"}
+}

@@ -83,13 +83,13 @@ func TestWhatDoesNotStandIsReadAsNothing(t *testing.T) {
 	if live, err := b.open(t).Read(t.Context(), ruleRef); live != nil || err != nil {
 		t.Errorf("%v, %v", live, err)
 	}
-	if all, err := b.open(t).List(t.Context(), ruleRef); len(all) > 0 || err != nil {
+	if all, err := b.open(t).List(t.Context(), ruleRef, ""); len(all) > 0 || err != nil {
 		t.Errorf("%v, %v", all, err)
 	}
 	if err := b.overwrite(t, rule(t, `{"hosts": ["echo"]}`), "h1"); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := b.open(t).List(t.Context(), ruleRef); len(all) != 1 || err != nil {
+	if all, err := b.open(t).List(t.Context(), ruleRef, ""); len(all) != 1 || err != nil {
 		t.Errorf("%v, %v", all, err)
 	}
 }
