@@ -24,6 +24,7 @@ var kinds = []kind{
 	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps", true},
 	{schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, "serviceaccounts", true},
 	{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "pods", true},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Service"}, "services", true},
 	{schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"}, "virtualservices", true},
 	{schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"}, "destinationrules", true},
 	{schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}, "mutatingadmissionpolicies", false},
