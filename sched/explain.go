@@ -84,15 +84,18 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 		b.because(d, i, reason.BelowMinimum, b.short(c.given, least))
 	}
 	full := c.given >= c.room && c.room < c.bounds.Max
+	nothing := c.given == 0 && d.Wanted > 0
 	switch {
-	case full && (d.Unplaced > 0 || c.given < max(share, min(least, d.Wanted)) || c.given < c.present):
+	case full && (d.Unplaced > 0 || nothing || c.given < share || c.given < min(least, d.Wanted) || c.given < c.present):
 		code, message := b.lack(i, c)
 		b.because(d, i, code, message)
-	case d.Unplaced == 0 || full:
+	case full || d.Unplaced == 0 && !nothing:
 	case c.given >= c.bounds.Max:
 		b.because(d, i, reason.AtMaximum, fmt.Sprintf("the preference lets it have %d", c.bounds.Max))
 	case c.fresh == 0:
 		b.because(d, i, reason.NoWeight, "its weight is 0: it gets no more than its minimum")
+	case c.given >= least:
+		b.because(d, i, reason.NoShare, "its share of the replicas is none")
 	}
 }
 
