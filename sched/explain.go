@@ -83,13 +83,20 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 	if c.given < least && d.Wanted > 0 {
 		b.because(d, i, reason.BelowMinimum, b.short(c.given, least))
 	}
-	full := c.given >= c.room && c.room < c.bounds.Max
 	nothing := c.given == 0 && d.Wanted > 0
-	switch {
-	case full && (d.Unplaced > 0 || nothing || c.given < share || c.given < min(least, d.Wanted) || c.given < c.present):
+	due := max(share, min(least, d.Wanted), c.present)
+	switch full := c.given >= c.room && c.room < c.bounds.Max; {
+	case full && (d.Unplaced > 0 || nothing || c.given < due):
 		code, message := b.lack(i, c)
 		b.because(d, i, code, message)
-	case full || d.Unplaced == 0 && !nothing:
+	case !full && (d.Unplaced > 0 || nothing):
+		b.explainBounds(d, i, c, least)
+	}
+}
+
+// explainBounds tells which of its bounds keeps a cluster that has room from having more.
+func (b *Batch) explainBounds(d *Decision, i int, c *candidate, least int64) {
+	switch {
 	case c.given >= c.bounds.Max:
 		b.because(d, i, reason.AtMaximum, fmt.Sprintf("the preference lets it have %d", c.bounds.Max))
 	case c.fresh == 0:
