@@ -76,8 +76,8 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 	if c.soft {
 		b.because(d, i, reason.SoftTaint, "a PreferNoSchedule taint is not tolerated: new replicas count half")
 	}
-	if m.confidence < 100 {
-		b.because(d, i, reason.OldView, fmt.Sprintf("the view is not fresh: %d percent of the room in it count", m.confidence))
+	if m.old != "" {
+		b.because(d, i, reason.OldView, m.old)
 	}
 	least := min(c.bounds.Min, c.bounds.Max)
 	if c.given < least && d.Wanted > 0 {

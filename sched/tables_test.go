@@ -45,6 +45,7 @@ func TestDecisionsAndTheirReasons(t *testing.T) {
 		"dead gets none":           {request(9), second(health(filter.Dead)), "c1:5 c3:4 left:0 c2/Dead"},
 		"partitioned keeps":        {request(6, stands("c1", 3, "c2", 3, "c3", 3)), second(health(filter.Partitioned)), "c1:2 c2:3 c3:1 left:0 c2/Partitioned"},
 		"suspect keeps":            {request(9, stands("c1", 3, "c2", 3, "c3", 3)), second(health(filter.Suspect)), "c1:3 c2:3 c3:3 left:0 c2/Suspect"},
+		"suspect shrinks last":     {request(6, stands("c1", 3, "c2", 3, "c3", 3)), second(health(filter.Suspect)), "c1:2 c2:3 c3:1 left:0 c2/Suspect"},
 		"suspect gets half":        {request(10), second(health(filter.Suspect)), "c1:4 c2:2 c3:4 left:0 c2/Suspect"},
 		"tainted":                  {request(9), second(taint(match.NoSchedule)), "c1:5 c3:4 left:0 c2/Tainted"},
 		"tainted keeps":            {request(9, stands("c1", 3, "c2", 3, "c3", 3)), second(taint(match.NoSchedule)), "c1:3 c2:3 c3:3 left:0 c2/Tainted"},
