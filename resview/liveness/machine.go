@@ -106,7 +106,8 @@ type Judgement struct {
 // Next takes one look at a member: it returns what to keep, and the judgement.
 func Next(before Memory, f Facts) (Memory, Judgement) {
 	beats := Judge(f.Input)
-	state, reason := before.State, Reason("")
+	var state State
+	var reason Reason
 	contact := before.ContactSince
 	if before.State == Dead || before.State == Partitioned {
 		state, reason, contact = f.leave(before, beats)

@@ -6,6 +6,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,8 +64,8 @@ func TestAtRestBeatsKeepAViewYoung(t *testing.T) {
 		source := newNodes(1)
 		vault := &memoryVault{}
 		config := h.config("c1", h.token("c1", time.Hour), vault)
-		healthy := true
-		config.Nodes, config.APIServerHealthy = source, func(context.Context) bool { return healthy }
+		var unhealthy atomic.Bool
+		config.Nodes, config.APIServerHealthy = source, func(context.Context) bool { return !unhealthy.Load() }
 		h.runAgent(config, vault)
 		wait(10 * time.Minute)
 		v := h.nodesOf(t, "c1")
@@ -78,7 +79,7 @@ func TestAtRestBeatsKeepAViewYoung(t *testing.T) {
 		if got := changes.Take(); len(got) != 0 {
 			t.Errorf("a beat is a change: %v", got)
 		}
-		healthy = false // What the agent sees may be old from now on.
+		unhealthy.Store(true) // What the agent sees may be old from now on.
 		wait(5 * time.Minute)
 		v = h.nodesOf(t, "c1")
 		if age := v.Age(time.Now()); age < 4*time.Minute || v.Confidence(time.Now()) > 1 || !v.InStep {
