@@ -6,6 +6,7 @@ package sched
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -197,4 +198,34 @@ func TestAFreshDecisionMeetsNoObjection(t *testing.T) {
 			t.Fatalf("%s: %+v", placed(d), objections)
 		}
 	})
+}
+
+func TestOneFleetServesManyBatchesAtOnce(t *testing.T) {
+	fleet, err := NewFleet(thousand()[:50])
+	if err != nil {
+		t.Fatal(err)
+	}
+	decideAll := func() []Decision {
+		b := NewBatch(fleet, nil)
+		var out []Decision
+		for i := range 30 {
+			r := request(int64(40*i), region(fmt.Sprintf("region-%d", i%5)))
+			r.Workload = fmt.Sprint(i)
+			r.Pod.Apart = i%7 == 0
+			out = append(out, b.Decide(&r))
+		}
+		return out
+	}
+	want := decideAll()
+	got := make([][]Decision, 4)
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = decideAll() })
+	}
+	all.Wait()
+	for _, decisions := range got {
+		if diff := cmp.Diff(want, decisions); diff != "" {
+			t.Fatal(diff)
+		}
+	}
 }
