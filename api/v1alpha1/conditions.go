@@ -17,10 +17,6 @@ const (
 	AnnotationAdopt = "weir.io/adopt"
 )
 
-// AnnotationStandIn is "true" on the Service that weir makes in a member which has none of a global name, so that clients
-// there can call it. Users do not set it.
-const AnnotationStandIn = "weir.io/stand-in"
-
 // Condition types, in the order in which they are shown.
 const (
 	ConditionReady          = "Ready"
