@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -167,20 +168,29 @@ func printAnswer(w io.Writer, answer *simulate.Answer) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s/%s: %d of %d replicas placed\n", b.Namespace, b.Name, b.Wanted-b.Unplaced, b.Wanted)
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "  CLUSTER\tREPLICAS\tBEFORE\tVIEW")
-		for _, name := range places(b) {
-			view := "-"
-			if version, ok := b.ViewVersions[name]; ok {
-				view = strconv.FormatInt(version, 10)
-			}
-			fmt.Fprintf(table, "  %s\t%d\t%d\t%s\n", name, b.Replicas[name], b.Before[name], view)
-		}
-		_ = table.Flush()
+		printPlaces(w, b)
 		for _, r := range b.Reasons {
 			fmt.Fprintf(w, "  %s: %s: %s\n", orAll(r.Cluster), r.Code, r.Message)
 		}
 	}
+}
+
+// printPlaces writes a row for each cluster that holds replicas, or held some.
+func printPlaces(w io.Writer, b *simulate.Binding) {
+	names := places(b)
+	if len(names) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  CLUSTER\tREPLICAS\tBEFORE\tVIEW")
+	for _, name := range names {
+		view := "-"
+		if version, ok := b.ViewVersions[name]; ok {
+			view = strconv.FormatInt(version, 10)
+		}
+		fmt.Fprintf(table, "  %s\t%d\t%d\t%s\n", name, b.Replicas[name], b.Before[name], view)
+	}
+	_ = table.Flush()
 }
 
 // places are the clusters that hold replicas, or held some.

@@ -3,7 +3,7 @@
 # CoreDNS is built once, with only the plugins that are compared; the rest of its modules are not weir's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mkdir -p bin
-CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/weir
-(cd dns/bench/coredns && CGO_ENABLED=0 nice go build -trimpath -o ../../../bin/coredns .)
+mkdir -p bin/bench
+CGO_ENABLED=0 go build -trimpath -o bin/bench/ ./cmd/weir
+(cd dns/bench/coredns && CGO_ENABLED=0 nice go build -trimpath -o ../../../bin/bench/ .)
 go run ./dns/bench "$@"

@@ -40,6 +40,7 @@ go_file mesh/shift/other/wall.go 'x "example.com/other"' x.X
 go_file mesh/istio/wall.go '"os"' 'os.Args'
 go_file mesh/mcs/wall.go "$rest" x.X
 go_file sched/wall.go '"math/rand/v2"' 'rand.Int()'
+go_file sched/divide/wall.go '"os"' 'os.Args'
 go_file resview/stream/wall.go "$client" x.X
 go_file controllers/drain/wall.go 'x "k8s.io/client-go/dynamic"' x.X
 go_file controllers/policy/wall.go '"github.com/weir-io/weir/controllers/shift"' shift.Free

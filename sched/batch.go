@@ -49,7 +49,7 @@ type hold struct {
 func NewBatch(fleet *Fleet, reservations []Reservation) *Batch {
 	b := &Batch{
 		fleet: fleet, rooms: make([]fit.Room, len(fleet.members)), holds: make([][]hold, len(fleet.members)),
-		owned: map[string][]int{}, all: make([]candidate, len(fleet.members)),
+		owned: map[string][]int{}, all: make([]candidate, len(fleet.members)), reasons: []reason.Reason{},
 	}
 	for i := range reservations {
 		r := &reservations[i]

@@ -6,6 +6,7 @@ package sched
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,22 @@ func TestABatchGivesNoPlaceTwice(t *testing.T) {
 		if got := placed(b.Decide(&r)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+func TestReplicasThatWaitForANodeHoldTheirRoom(t *testing.T) {
+	b := newBatch(t, view("c1", free(1, 1500)))
+	r, other := request(2), request(2)
+	r.Current = map[string]Placement{"c1": {Replicas: 2, Waiting: 1}}
+	other.Workload = "shop/other"
+	if got := placed(b.Decide(&r)); got != "c1:2 left:0" {
+		t.Error(got)
+	}
+	if got := b.Reservations(); len(got) != 1 || got[0].Replicas != 1 {
+		t.Errorf("one of two waits: %+v", got)
+	}
+	if got := placed(b.Decide(&other)); got != "c1:2 left:0" {
+		t.Errorf("two places are left, and %s", got)
 	}
 }
 
@@ -123,6 +140,10 @@ func TestADecisionIsWrittenOnlyOnAViewThatBearsIt(t *testing.T) {
 		"a little behind":       {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Announced = 17 }}, 0, ""},
 		"dead by now":           {request(2), nil, []func(*ClusterView){health(filter.Dead)}, PlanAgain, "the cluster is dead: it keeps its replicas and gets none"},
 		"gone":                  {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Cluster = "c9" }}, PlanAgain, "the cluster is no longer registered"},
+		"new ones beside one that waits": {
+			request(2, func(r *Request) { r.Current = map[string]Placement{"c1": {Replicas: 1, Waiting: 1}} }), nil,
+			[]func(*ClusterView){free(1, 500)}, PlanAgain, "1 more replicas no longer fit",
+		},
 		"no two on a node": {
 			request(2, stands("c1", 1), func(r *Request) { r.Pod.Apart = true }),
 			[]func(*ClusterView){func(v *ClusterView) { v.ExactVersion = 1 }},
@@ -177,4 +198,34 @@ func TestAFreshDecisionMeetsNoObjection(t *testing.T) {
 			t.Fatalf("%s: %+v", placed(d), objections)
 		}
 	})
+}
+
+func TestOneFleetServesManyBatchesAtOnce(t *testing.T) {
+	fleet, err := NewFleet(thousand()[:50])
+	if err != nil {
+		t.Fatal(err)
+	}
+	decideAll := func() []Decision {
+		b := NewBatch(fleet, nil)
+		var out []Decision
+		for i := range 30 {
+			r := request(int64(40*i), region(fmt.Sprintf("region-%d", i%5)))
+			r.Workload = fmt.Sprint(i)
+			r.Pod.Apart = i%7 == 0
+			out = append(out, b.Decide(&r))
+		}
+		return out
+	}
+	want := decideAll()
+	got := make([][]Decision, 4)
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = decideAll() })
+	}
+	all.Wait()
+	for _, decisions := range got {
+		if diff := cmp.Diff(want, decisions); diff != "" {
+			t.Fatal(diff)
+		}
+	}
 }

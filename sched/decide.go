@@ -123,7 +123,7 @@ func (b *Batch) divide(r *Request, all []candidate, wanted int64) (unplaced int6
 		}
 		if c.outcome == filter.Closed {
 			part.Weight, _ = score.Weights(c.bounds.Weight, false, false)
-			part.NewWeight, part.Room = 0, c.present
+			part.Room = c.present
 		}
 		b.index, b.parts = append(b.index, i), append(b.parts, part)
 	}

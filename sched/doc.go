@@ -28,7 +28,7 @@
 //
 // Same input, same output, whatever the order of the views. What is placed and what is not sum to what was asked for.
 // Nothing is placed where it does not fit; the rest is a number with reasons. Every cluster that holds nothing has a
-// reason, or a share that rounds to nothing. A decision fed back as what stands is decided again as it is. The promises of a
+// reason. A decision fed back as what stands is decided again as it is. The promises of a
 // division are those of package divide.
 //
 // It has no clock, no randomness, no log and no client. Ages come in as numbers.

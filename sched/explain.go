@@ -76,23 +76,33 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 	if c.soft {
 		b.because(d, i, reason.SoftTaint, "a PreferNoSchedule taint is not tolerated: new replicas count half")
 	}
-	if m.confidence < 100 {
-		b.because(d, i, reason.OldView, fmt.Sprintf("the view is not fresh: %d percent of the room in it count", m.confidence))
+	if m.old != "" {
+		b.because(d, i, reason.OldView, m.old)
 	}
 	least := min(c.bounds.Min, c.bounds.Max)
 	if c.given < least && d.Wanted > 0 {
 		b.because(d, i, reason.BelowMinimum, b.short(c.given, least))
 	}
-	full := c.given >= c.room && c.room < c.bounds.Max
-	switch {
-	case full && (d.Unplaced > 0 || c.given < max(share, min(least, d.Wanted)) || c.given < c.present):
+	nothing := c.given == 0 && d.Wanted > 0
+	due := max(share, min(least, d.Wanted), c.present)
+	switch full := c.given >= c.room && c.room < c.bounds.Max; {
+	case full && (d.Unplaced > 0 || nothing || c.given < due):
 		code, message := b.lack(i, c)
 		b.because(d, i, code, message)
-	case d.Unplaced == 0 || full:
+	case !full && (d.Unplaced > 0 || nothing):
+		b.explainBounds(d, i, c, least)
+	}
+}
+
+// explainBounds tells which of its bounds keeps a cluster that has room from having more.
+func (b *Batch) explainBounds(d *Decision, i int, c *candidate, least int64) {
+	switch {
 	case c.given >= c.bounds.Max:
 		b.because(d, i, reason.AtMaximum, fmt.Sprintf("the preference lets it have %d", c.bounds.Max))
 	case c.fresh == 0:
 		b.because(d, i, reason.NoWeight, "its weight is 0: it gets no more than its minimum")
+	case c.given >= least:
+		b.because(d, i, reason.NoShare, "its share of the replicas is none")
 	}
 }
 

@@ -27,6 +27,7 @@ type member struct {
 	view       *ClusterView
 	filter     filter.Cluster
 	confidence int64
+	old        string // what is to be said of a view that is not fresh
 	room       fit.Room
 	hash       uint64
 }
@@ -40,6 +41,9 @@ func NewFleet(views []ClusterView) (*Fleet, error) {
 		m.filter = filter.Cluster{
 			Name: v.Cluster, Fields: fields(v), Labels: v.Labels, Taints: v.Taints,
 			Duty: v.Duty, Health: v.Health, Seen: v.Seen, Stale: m.confidence == 0, Serves: v.Serves,
+		}
+		if m.confidence < 100 {
+			m.old = fmt.Sprintf("the view is not fresh: %d percent of the room in it count", m.confidence)
 		}
 		if v.Seen {
 			m.room = f.catalogue.Room(v.Nodes)

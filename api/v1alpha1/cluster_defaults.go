@@ -40,19 +40,22 @@ func (s *ClusterSpec) Heartbeat() (interval time.Duration, suspectAfter int32) {
 	return interval, suspectAfter
 }
 
+// DeathAfter is how long a Suspect member may fail every probe before it is Dead, with the default where the spec is
+// silent.
+func (s *ClusterSpec) DeathAfter() time.Duration {
+	if s.DeadAfter != nil && s.DeadAfter.Duration > 0 {
+		return s.DeadAfter.Duration
+	}
+	return DefaultDeadAfter
+}
+
 // Unserved names the fields of a registration that this build accepts but does not serve, each as path and value, in
 // the order of the spec; none: it is served whole. A Cluster with any is answered by Ready=False, reason NotSupported,
 // and nothing is written to the member. Fields that are not set are served.
-//
-// deadAfter is among them when it is not the default: no member is declared dead by this build, so another number
-// would be a promise that nobody keeps.
 func (s *ClusterSpec) Unserved() []string {
 	var out []string
 	if n := len(s.Taints); n > 0 {
 		out = append(out, fmt.Sprintf("spec.taints: %d taints", n))
-	}
-	if s.DeadAfter != nil && s.DeadAfter.Duration != DefaultDeadAfter {
-		out = append(out, fmt.Sprintf("spec.deadAfter: %s", s.DeadAfter.Duration))
 	}
 	if s.SyncMode != "" && s.SyncMode != SyncPush {
 		out = append(out, fmt.Sprintf("spec.syncMode: %s", s.SyncMode))

@@ -80,19 +80,19 @@ type ViewSummary struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Allocated corev1.ResourceList `json:"allocated,omitempty"`
-	// largestFree are the nodes with the most room, 5 at most: what no pod can be larger than.
+	// largestFree is the room that no other node has as much of in everything, most CPU first, 5 at most.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	// +optional
 	LargestFree []FreeShape `json:"largestFree,omitempty"`
 }
 
-// FreeShape is the room on nodes that have the same.
+// FreeShape is room that is there in one piece.
 type FreeShape struct {
-	// nodes that have it.
+	// nodes that have at least this much free, each of them.
 	// +required
 	Nodes int32 `json:"nodes"`
-	// free on each, by resource.
+	// free on each, by resource; pods and local storage are left out.
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Free corev1.ResourceList `json:"free,omitempty"`

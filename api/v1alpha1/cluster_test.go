@@ -93,15 +93,14 @@ func TestRegistrationNamesWhatIsNotServed(t *testing.T) {
 			SyncMode: SyncPush, EdgeAutonomy: EdgeAutonomyDisabled, SuspectAfter: 3,
 			DeadAfter: &metav1.Duration{Duration: DefaultDeadAfter},
 		}, nil},
-		"own rhythm": {ClusterSpec{HeartbeatInterval: &metav1.Duration{Duration: time.Second}, SuspectAfter: 9}, nil},
+		"own rhythm": {ClusterSpec{HeartbeatInterval: &metav1.Duration{Duration: time.Second}, SuspectAfter: 9, DeadAfter: &metav1.Duration{Duration: time.Minute}}, nil},
 		"everything": {ClusterSpec{
 			Taints:       []ClusterTaint{{Key: "a", Effect: TaintNoSchedule}},
-			DeadAfter:    &metav1.Duration{Duration: time.Minute},
 			SyncMode:     SyncPull,
 			EdgeAutonomy: EdgeAutonomyEnabled,
 			Price:        &ClusterPrice{CPUPerHour: "1"},
 		}, []string{
-			"spec.taints: 1 taints", "spec.deadAfter: 1m0s", "spec.syncMode: Pull", "spec.edgeAutonomy: Enabled", "spec.price: set",
+			"spec.taints: 1 taints", "spec.syncMode: Pull", "spec.edgeAutonomy: Enabled", "spec.price: set",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

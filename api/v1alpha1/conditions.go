@@ -17,10 +17,6 @@ const (
 	AnnotationAdopt = "weir.io/adopt"
 )
 
-// AnnotationStandIn is "true" on the Service that weir makes in a member which has none of a global name, so that clients
-// there can call it. Users do not set it.
-const AnnotationStandIn = "weir.io/stand-in"
-
 // AnnotationBinding is NAMESPACE/NAME of the ResourceBinding on the hub that a member's workload belongs to. Weir puts it
 // on the workloads that it owns; a workload without it is a user's, whose pods weir never adds to or removes.
 const AnnotationBinding = "weir.io/binding"
@@ -57,10 +53,10 @@ const (
 	ReasonInvalidTemplate = "InvalidTemplate"
 	// ReasonInvalidOverride says that an override cannot be made, or that pinned replicas are more than are wanted.
 	ReasonInvalidOverride = "InvalidOverride"
+	// ReasonHPA says that a HorizontalPodAutoscaler in the member owns the replicas: weir does not write them.
+	ReasonHPA = "HPA"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"
-	// ReasonAutoscaled goes with a member's copy of a workload: an autoscaler there sets its replicas, so weir does not.
-	ReasonAutoscaled = "Autoscaled"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
 	ReasonBudgetExceeded = "BudgetExceeded"
 )

@@ -63,6 +63,9 @@ type MemberReplicas struct {
 	// updated pods: of the newest template.
 	// +required
 	Updated int32 `json:"updated"`
+	// pending pods have no node yet: the member has no room for them, or has not placed them so far.
+	// +optional
+	Pending int32 `json:"pending,omitempty"`
 	// rollout says whether the member's workload has carried out its newest template.
 	// +optional
 	Rollout RolloutState `json:"rollout,omitempty"`

@@ -52,7 +52,7 @@ type ResourceBindingSpec struct {
 	// resource that members hold: of FederatedDeployment shop/web the Deployment shop/web. The federated object itself
 	// is the owner of this binding. Immutable.
 	// +required
-	Resource ResourceReference `json:"resource"`
+	Resource ResourceReference `json:"resource,omitzero"`
 	// wishGeneration is the metadata.generation of the federated object that the wish was read from.
 	// +kubebuilder:validation:Minimum=0
 	// +optional

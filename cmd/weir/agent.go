@@ -32,6 +32,7 @@ import (
 	"github.com/weir-io/weir/resview/agent"
 	"github.com/weir-io/weir/resview/inventory"
 	"github.com/weir-io/weir/resview/pb"
+	noderecorder "github.com/weir-io/weir/resview/recorder"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -124,13 +125,17 @@ func runAgent(ctx context.Context, o agentOptions, log *slog.Logger) error {
 	return group.Wait()
 }
 
-func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, recorder events.EventRecorder, registry prometheus.Registerer, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(o agentOptions, ip netip.Addr, config *rest.Config, kube kubernetes.Interface, told events.EventRecorder, registry prometheus.Registerer, log *slog.Logger) (*agent.Agent, error) {
 	inv, err := inventory.New(inventory.Config{REST: config, IstioNamespace: o.istioNamespace, RootNamespace: o.rootNamespace, Log: log})
 	if err != nil {
 		return nil, err
 	}
+	nodes, err := noderecorder.New(noderecorder.Config{Kube: kube, Metrics: registry, Log: log})
+	if err != nil {
+		return nil, err
+	}
 	return agent.New(agent.Config{
-		Inventory: inv, Version: version, KubernetesVersion: func(ctx context.Context) string { return serverVersion(ctx, kube) }, Events: recorder, Metrics: registry, Log: log,
+		Inventory: inv, Nodes: nodes, Version: version, KubernetesVersion: func(ctx context.Context) string { return serverVersion(ctx, kube) }, Events: told, Metrics: registry, Log: log,
 		Client: stream.ClientConfig{
 			Hub: o.hub, Cluster: o.cluster,
 			Vault: &agent.Vault{Client: kube, Namespace: o.namespace},

@@ -105,6 +105,9 @@ func checkTable(w io.Writer, o dnsOptions) error {
 }
 
 func runDNS(ctx context.Context, o dnsOptions, log *slog.Logger) error {
+	if _, err := table.Load(o.table); err != nil { // Better told before anybody asks.
+		return err
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	o.server.Metrics, o.server.Log = registry, log

@@ -1,8 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command weir is both ends of weir in one program, the hub and the agent in each member, and the server of its names.
-// It holds flags and wiring.
+// Command weir is both ends of weir in one program, the hub and the agent in each member, the server of its names,
+// and questions asked of files. It holds flags and wiring.
 package main
 
 import (
@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weir-io/weir/cli"
 )
 
 // version is set when the program is built.
@@ -24,7 +26,7 @@ func main() {
 	defer stop()
 	if err := newCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to do for the deferred stop.
+		os.Exit(cli.ExitCode(err)) //nolint:gocritic // nothing is left to do for the deferred stop.
 	}
 }
 
@@ -48,6 +50,6 @@ func newCommand() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&text, "log-level", "info", "debug, info, warn or error")
-	root.AddCommand(newHubCommand(log), newAgentCommand(log), newDNSCommand(log))
+	root.AddCommand(newHubCommand(log), newAgentCommand(log), newDNSCommand(log), cli.NewSimulate())
 	return root
 }

@@ -42,6 +42,8 @@ type Reconciler struct {
 	Members  *stream.Server
 	Recorder events.EventRecorder
 	Now      func() time.Time
+
+	watch watch
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -71,6 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if apierrors.IsNotFound(err) || err == nil && !c.DeletionTimestamp.IsZero() {
 		r.Members.Forget(req.Name)
 		r.Door.Forget(req.Name)
+		r.watch.forget(req.Name)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -84,9 +87,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		door, err := r.Door.Open(ctx, &c)
 		in.door, in.snapshot = err, r.Members.Snapshot(c.Name)
-		if err == nil && (!in.snapshot.Connected || in.now.Sub(in.snapshot.LastBeat) > probeAfter) {
+		probed := err == nil && (!in.snapshot.Connected || in.now.Sub(in.snapshot.LastBeat) > probeAfter)
+		if probed {
 			in.door = door.Probe(ctx)
 		}
+		in.contact = r.watch.look(&c, in.snapshot, in.door, probed, in.now)
+		in.view, _ = r.Members.View(c.Name)
 	}
 	status := statusOf(in)
 	if err := r.write(ctx, &c, status); err != nil {

@@ -27,6 +27,8 @@ type input struct {
 	cluster  *v1alpha1.Cluster
 	snapshot *stream.Snapshot // nil: not admitted
 	door     error            // why its API server cannot be written to; nil: it can
+	contact  contact          // how it stands by agent and API server
+	view     stream.MemberView
 	now      time.Time
 }
 
@@ -42,6 +44,7 @@ func statusOf(in input) v1alpha1.ClusterStatus {
 			Thresholds: liveness.Thresholds{BeatInterval: interval, SuspectAfter: int(suspectAfter)}, LastBeat: in.snapshot.LastBeat, Now: in.now,
 		})
 		known(&status, in, alive)
+		status.View = summaryOf(status.View, in.view, in.now)
 	}
 	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
@@ -138,13 +141,33 @@ func healthy(in input, alive liveness.Verdict, set setter) {
 	switch {
 	case in.snapshot == nil || in.snapshot.Hello == nil && in.cluster.Status.Agent == nil:
 		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, "NeverHeard", "its agent was never heard: install it with the values that kubectl weir join wrote")
+	case in.contact.Reason == liveness.Returning:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, string(in.contact.State), "it is heard again, and counts as healthy when that has lasted for a minute")
+	case in.contact.State == liveness.Dead:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, string(liveness.Dead), "neither its agent nor its API server is heard: nothing new is placed there, and nothing is moved away for that alone; "+lastView(in))
+	case in.contact.State == liveness.Partitioned:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, string(liveness.Partitioned), "neither its agent nor its API server is heard, and traffic to it succeeds: it is cut off from the hub, and kept; "+lastView(in))
+	case in.contact.Reason == liveness.FleetSilent:
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, string(liveness.FleetSilent), "much of the fleet is silent at once: look at the hub's own network first; "+lastView(in))
 	case alive.State == liveness.Healthy:
 		set(v1alpha1.ConditionHealthy, metav1.ConditionTrue, "Beating", "its agent is heard in time")
 	case alive.State == liveness.Suspect:
 		set(v1alpha1.ConditionHealthy, metav1.ConditionFalse, "Suspect", "beats are missing; nothing is moved for that")
 	default:
-		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "its agent is not heard; what is shown is what it said last")
+		set(v1alpha1.ConditionHealthy, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "its agent is not heard; "+lastView(in))
 	}
+}
+
+// lastView says what is known of a member that is not heard. Its time stands still as long as it is so.
+func lastView(in input) string {
+	v := in.cluster.Status.View
+	if in.view.View != nil {
+		v = summed(in.view, in.now)
+	}
+	if v == nil || v.TrueAt == nil {
+		return "what is shown is what it said last"
+	}
+	return fmt.Sprintf("what is shown is what it said last, of its nodes view %d of %s", v.Version, v.TrueAt.UTC().Format(time.RFC3339))
 }
 
 func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set setter) {

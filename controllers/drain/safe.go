@@ -23,6 +23,10 @@ type safety struct {
 
 func (s safety) safe() bool { return len(s.callers) == 0 && len(s.busy) == 0 }
 
+// counted is said of callers that cannot be named: the statistics of a sidecar hold no name of who calls without one.
+const counted = "%s/%s: %d pods still receive requests, or cannot be measured; callers are counted, since a sidecar's statistics do not name who has none: " +
+	"the access log of istio-proxy in those pods has their addresses"
+
 // safetyOf reads the statistics of the cluster's own gateways and of the drained services' pods.
 func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService) safety {
 	var out safety
@@ -57,7 +61,7 @@ func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService) safety {
 			arriving++
 		}
 		if arriving > 0 {
-			out.callers = append(out.callers, fmt.Sprintf("%s/%s: %d pods still receive requests, or cannot be measured", gs.Namespace, gs.Name, arriving))
+			out.callers = append(out.callers, fmt.Sprintf(counted, gs.Namespace, gs.Name, arriving))
 		}
 	}
 	slices.Sort(out.callers)

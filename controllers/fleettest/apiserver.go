@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -197,8 +198,12 @@ func (a *APIServer) list(r *http.Request, t target) (any, error) {
 	out := &unstructured.UnstructuredList{}
 	out.SetGroupVersionKind(t.gvk.GroupVersion().WithKind(t.gvk.Kind + "List"))
 	options := []client.ListOption{client.InNamespace(t.namespace)}
-	if selector := r.URL.Query().Get("labelSelector"); selector != "" {
-		options = append(options, client.HasLabels{selector})
+	if text := r.URL.Query().Get("labelSelector"); text != "" {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
 	if err := a.Store.List(r.Context(), out, options...); err != nil && !meta.IsNoMatchError(err) {
 		return nil, err

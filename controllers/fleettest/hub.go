@@ -39,5 +39,9 @@ func builder(t *testing.T) *fake.ClientBuilder {
 	return fake.NewClientBuilder().
 		WithScheme(Scheme(t)).
 		WithTypeConverters(converters(t)...).
-		WithStatusSubresource(&v1alpha1.Cluster{}, &v1alpha1.GlobalService{}, &v1alpha1.ClusterDrain{}, &v1alpha1.TrafficPolicy{})
+		WithStatusSubresource(
+			&v1alpha1.Cluster{}, &v1alpha1.GlobalService{}, &v1alpha1.ClusterDrain{}, &v1alpha1.TrafficPolicy{},
+			&v1alpha1.FederatedDeployment{}, &v1alpha1.FederatedService{}, &v1alpha1.ReplicaSchedulingPreference{},
+			&v1alpha1.ResourceBinding{}, &v1alpha1.Work{},
+		)
 }

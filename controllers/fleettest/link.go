@@ -19,6 +19,8 @@ import (
 type Link struct {
 	// Server is the hub's end.
 	Server *stream.Server
+	// Nodes are what agents that join from now on tell of their member's nodes, by cluster; no entry: nothing.
+	Nodes map[string]stream.NodeSource
 
 	address   string
 	authority *stream.Authority
@@ -123,7 +125,7 @@ func (l *Link) Join(t *testing.T, cluster string, member *pb.MemberFacts, servic
 	l.tokens.add(record)
 	a := &Agent{}
 	a.Client, err = stream.NewClient(stream.ClientConfig{
-		Hub: l.address, Cluster: cluster, Vault: stream.Dir(t.TempDir()),
+		Hub: l.address, Cluster: cluster, Vault: stream.Dir(t.TempDir()), Nodes: l.Nodes[cluster],
 		HubCA:     func() ([]byte, error) { return l.authority.Bundle(), nil },
 		Token:     func() (string, error) { return text, nil },
 		OnTargets: a.want,

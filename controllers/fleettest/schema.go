@@ -75,6 +75,17 @@ func metadata() *spec.Schema {
 	finalizers := spec.ArrayProperty(spec.StringProperty())
 	finalizers.AddExtension("x-kubernetes-list-type", "set")
 	s.SetProperty("finalizers", *finalizers)
+	owner := &spec.Schema{}
+	owner.Typed("object", "")
+	for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
+		owner.SetProperty(name, *spec.StringProperty())
+	}
+	owner.SetProperty("controller", *spec.BooleanProperty())
+	owner.SetProperty("blockOwnerDeletion", *spec.BooleanProperty())
+	owners := spec.ArrayProperty(owner)
+	owners.AddExtension("x-kubernetes-list-type", "map")
+	owners.AddExtension("x-kubernetes-list-map-keys", []any{"uid"})
+	s.SetProperty("ownerReferences", *owners)
 	managed := &spec.Schema{}
 	managed.Typed("object", "")
 	managed.AddExtension("x-kubernetes-preserve-unknown-fields", true)

@@ -74,7 +74,7 @@ func readRules(in *input, plan *v1alpha1.GlobalServiceSpec) (weights map[string]
 // rulesIn reads the rules that a member's agent tells of.
 func rulesIn(m memberView) []istio.Rule {
 	var out []istio.Rule
-	for _, r := range m.facts.GetRules() {
+	for _, r := range m.rules() {
 		var object map[string]any
 		if json.Unmarshal(r.GetObject(), &object) != nil {
 			continue

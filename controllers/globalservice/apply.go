@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -40,20 +41,27 @@ type order struct {
 }
 
 // failures are what could not be carried out, by member: rules and fences apart from exports, which no traffic waits for.
-type failures struct{ rules, exports map[string]error }
+// standIns says of each Service that was to stand in why it does not; empty: it does.
+type failures struct {
+	rules, exports map[string]error
+	standIns       map[string]string
+}
 
 // applyAll carries out the orders, all members at once.
 func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) failures {
 	var (
 		mu     sync.Mutex
 		wg     sync.WaitGroup
-		failed = failures{map[string]error{}, map[string]error{}}
+		failed = failures{map[string]error{}, map[string]error{}, map[string]string{}}
 	)
 	for _, o := range orders {
 		wg.Go(func() {
-			rules, exports := r.apply(ctx, in, o)
+			standIn, rules, exports := r.apply(ctx, in, o)
 			mu.Lock()
 			defer mu.Unlock()
+			if exports == nil && wantsStandIn(o) {
+				failed.standIns[o.member.name] = standIn
+			}
 			if rules != nil {
 				failed.rules[o.member.name] = rules
 			}
@@ -66,30 +74,14 @@ func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) fa
 	return failed
 }
 
-func (r *Reconciler) apply(ctx context.Context, in *input, o order) (rules, exports error) {
+func (r *Reconciler) apply(ctx context.Context, in *input, o order) (standIn string, rules, exports error) {
 	door, err := r.Door.Open(ctx, o.member.cluster)
 	if err != nil {
-		return err, err
+		return "", err, err
 	}
-	return r.applyRules(ctx, in, door, o), applyExports(ctx, door, o)
-}
-
-// applyExports writes the objects of the MCS API. One that a user made is used as it is.
-func applyExports(ctx context.Context, door *member.Member, o order) error {
-	for _, x := range o.others {
-		object := x.object.DeepCopy()
-		unstructured.RemoveNestedField(object.Object, "status")
-		var foreign *member.ForeignError
-		if _, err := door.Apply(ctx, FieldManager, x.ref, object); errors.As(err, &foreign) {
-			continue
-		} else if err != nil {
-			return err
-		}
-		if err := door.ApplyStatus(ctx, FieldManager, x.ref, x.object); err != nil {
-			return err
-		}
-	}
-	return nil
+	rules = r.applyRules(ctx, in, door, o)
+	standIn, exports = applyExports(ctx, door, o)
+	return standIn, rules, exports
 }
 
 // applyRules writes rules and fences: what traffic hangs on.
@@ -108,12 +100,19 @@ func (r *Reconciler) applyRules(ctx context.Context, in *input, door *member.Mem
 		if changed || err != nil {
 			end(err)
 		}
+		if apierrors.IsNotFound(err) {
+			return fmt.Errorf("cluster %q has no namespace %s, so the rules that its clients need cannot stand there: create it in %s", o.member.name, in.key.Namespace, o.member.name)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, ref := range o.remove {
-		if _, err := door.Delete(ctx, ref); err != nil {
+		_, err := door.DeleteIf(ctx, ref, mayRemove)
+		if apierrors.IsForbidden(err) && ref.Resource == serviceResource {
+			continue // an older agent's release grants no right to Services, so none of ours is there
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -179,6 +178,7 @@ func exportRefs(in *input) []member.Ref {
 	return []member.Ref{
 		{Resource: exportResource, Namespace: in.key.Namespace, Name: in.key.Name},
 		{Resource: importResource, Namespace: in.key.Namespace, Name: in.key.Name},
+		{Resource: serviceResource, Namespace: in.key.Namespace, Name: in.key.Name},
 	}
 }
 

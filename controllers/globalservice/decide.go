@@ -26,6 +26,7 @@ type outcome struct {
 	cost       *v1alpha1.ProxyCost
 	notes      []string // what people should know though it stops nothing
 	orders     []order
+	held       map[string]error // members whose rules are held back, and why
 	base       ownedStatus
 	spec       v1alpha1.GlobalServiceSpec
 }
@@ -34,7 +35,7 @@ func (o *outcome) blocked() bool { return o.problem != nil }
 
 // decide says what shall stand in each member, or why nothing may be written. It reads nothing but its input.
 func decide(in *input) outcome {
-	out := outcome{spec: in.service.Spec, base: ownStatus(in.service)}
+	out := outcome{spec: in.service.Spec, base: ownStatus(in.service), held: map[string]error{}}
 	out.policy, out.problem = in.policy()
 	out.ports = portsOf(in)
 	in.hear(targetOf(in, out.spec, out.ports, true))
@@ -62,12 +63,20 @@ func decide(in *input) outcome {
 		out.problem = overBudget(in, *out.cost)
 	}
 	out.notes = dedupe(out.notes)
-	for _, m := range in.members {
-		if !m.away && m.mesh {
-			out.orders = append(out.orders, orderOf(in, out, m, rendered[m.name]))
-		}
-	}
+	out.order(in, rendered)
 	return out
+}
+
+// order makes the order of each member that is written to.
+func (o *outcome) order(in *input, rendered map[string]istio.Rules) {
+	for _, m := range in.rulesGoTo() {
+		order := orderOf(in, *o, m, rendered[m.name])
+		if err := in.holdsRules(m, order); err != nil {
+			order.rules = nil
+			o.held[m.name] = err
+		}
+		o.orders = append(o.orders, order)
+	}
 }
 
 // foreignReason tells a rule that was there first from an edit in weir's own.
@@ -102,7 +111,7 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 	in.leaveNoFence(&o)
 	o.others = exportOf(in, m)
 	if m.facts == nil && m.whole {
-		o.remove = append(o.remove, exportRefs(in)...)
+		o.remove = append(o.remove, exportRefs(in)[:1]...) // the import stays while somebody exports
 	}
 	return o
 }

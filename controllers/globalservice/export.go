@@ -16,6 +16,7 @@ import (
 	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/mesh/mcs"
 	"github.com/weir-io/weir/resview/pb"
@@ -26,12 +27,10 @@ var (
 	importResource = schema.GroupVersionResource{Group: mcsv1beta1.GroupName, Version: "v1beta1", Resource: "serviceimports"}
 )
 
-// exportOf returns the ServiceExport and the ServiceImport that shall stand in a member which has the Service. Both
-// are merged from all members that are known, so that each import says the same.
+// exportOf returns what shall stand of the MCS API in a member: the ServiceExport where it has the Service, else a Service
+// that stands in for it, and the ServiceImport in either. All are merged from all members that are known, so that each
+// import says the same. While no export is known nothing is wanted, nor unwanted.
 func exportOf(in *input, m memberView) []admissionObject {
-	if m.facts == nil {
-		return nil
-	}
 	var exports []mcs.Export
 	for _, e := range in.exporters() {
 		if e.facts != nil {
@@ -39,19 +38,31 @@ func exportOf(in *input, m memberView) []admissionObject {
 		}
 	}
 	merged, conflicts := mcs.Merge(mcs.Present{}, exports)
-	export := mcs.NewServiceExport(in.key.Namespace, in.key.Name)
-	for _, e := range exports {
-		if e.Cluster == m.name {
-			export.Status.Conditions = timed(mcs.ExportConditions(e, merged, conflicts, true), in.now)
+	var out []admissionObject
+	local := m.standIn
+	if m.facts != nil {
+		local = m.facts
+		export := mcs.NewServiceExport(in.key.Namespace, in.key.Name)
+		for _, e := range exports {
+			if e.Cluster == m.name {
+				export.Status.Conditions = timed(mcs.ExportConditions(e, merged, conflicts, true), in.now)
+			}
 		}
+		out = append(out, objectOf(exportResource, export))
 	}
-	out := []admissionObject{objectOf(exportResource, export)}
-	if len(merged.Clusters) > 0 {
-		imported := mcs.ServiceImport(in.key.Namespace, in.key.Name, merged, serviceObject(in, m.facts))
-		imported.Status.Conditions = timed(imported.Status.Conditions, in.now)
-		out = append(out, objectOf(importResource, imported))
+	if len(merged.Clusters) == 0 {
+		return out
 	}
-	return out
+	if m.facts == nil && merged.Type == mcsv1beta1.ClusterSetIP {
+		out = append(out, standInFor(in, merged))
+	}
+	var service *corev1.Service
+	if local != nil {
+		service = serviceObject(in, local)
+	}
+	imported := mcs.ServiceImport(in.key.Namespace, in.key.Name, merged, service)
+	imported.Status.Conditions = timed(imported.Status.Conditions, in.now)
+	return append(out, objectOf(importResource, imported))
 }
 
 // timed says since when conditions stand, where they do not stand already: the time of what stands is never changed.
@@ -120,15 +131,20 @@ func objectOf(resource schema.GroupVersionResource, o interface {
 	return admissionObject{member.Ref{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName()}, u}
 }
 
-// exportedCondition says whether every member that has the Service exports it.
+// exportedCondition says whether every member that has the Service exports it, and every other one imports it.
 func exportedCondition(in *input, failed map[string]error) metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionExported, ObservedGeneration: in.service.Generation,
 		Status: metav1.ConditionTrue, Reason: "Exported", Message: fmt.Sprintf("%d clusters export it", len(in.exporters())),
 	}
+	if notes := in.notStoodIn(); len(notes) > 0 {
+		c.Reason, c.Message = "NotImported", strings.Join(notes, "; ")
+		c.Status = metav1.ConditionFalse
+	}
 	for _, name := range sortedKeys(failed) {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "NotExported", name+": "+short(failed[name])
 		break
 	}
+	c.Message = hub.Clip(c.Message, v1alpha1.MaxMessage)
 	return c
 }

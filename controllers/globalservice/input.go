@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/mcs"
 	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
 )
@@ -39,6 +40,7 @@ type input struct {
 	members  []memberView           // sorted by name
 	all      []types.NamespacedName // every global service there is
 	others   v1alpha1.ProxyCost     // what the rules of all other services add to a proxy
+	standIns map[string]madeStandIn // what became of the Services that stand in, by member; nil: none was tried
 }
 
 // memberView is one member as far as this service goes.
@@ -104,7 +106,7 @@ func viewOf(key types.NamespacedName, c *v1alpha1.Cluster, snap *stream.Snapshot
 		switch a := fact.Value.GetAnnotations(); {
 		case a[v1alpha1.AnnotationGlobal] == "true":
 			v.facts, v.since = fact.Value, fact.ReceivedAt
-		case a[v1alpha1.AnnotationStandIn] == "true":
+		case a[mcs.AnnotationStandIn] == "true" && len(fact.Value.GetSelector()) == 0:
 			v.standIn = fact.Value
 		default:
 			v.leftover = fact.Value

@@ -98,6 +98,7 @@ func ignoreConflict(err error) error {
 func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error) {
 	r.mu.Lock()
 	delete(r.targets, in.key)
+	delete(r.stands, in.key)
 	maps.DeleteFunc(r.done, func(key string, _ doneOrder) bool { return strings.HasPrefix(key, in.key.String()+"@") })
 	r.sendTargets(in)
 	r.mu.Unlock()

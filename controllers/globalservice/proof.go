@@ -39,7 +39,7 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 		case !m.seen:
 			missing = append(missing, m.name+"/agent: not heard")
 		case verdict == nil || verdict.GetGeneration() != generation:
-			missing = append(missing, fmt.Sprintf("%s/prover: has not answered for generation %d", m.name, generation))
+			missing = append(missing, fmt.Sprintf("%s/prover: has not told yet whether its proxies hold generation %d", m.name, generation))
 		default:
 			missing = append(missing, merge(&out, m, verdict)...)
 			unnamed += max(0, int(verdict.GetMissingCount())-len(verdict.GetMissing()))

@@ -55,7 +55,7 @@ func TestAProofIsAsGoodAsTheWorstMember(t *testing.T) {
 	}{
 		"all proven":                   {[]memberView{memberOf("c1", proven(3)), memberOf("c2", proven(3))}, nil, v1alpha1.ProofProven, "", v1alpha1.LeaseHeld},
 		"one proxy behind":             {[]memberView{memberOf("c1", proven(3)), memberOf("c2", behind)}, nil, v1alpha1.ProofNone, "c2/proxy web-2.demo: ProxyBehind", v1alpha1.LeaseHeld},
-		"one of an older generation":   {[]memberView{memberOf("c1", proven(3)), memberOf("c2", proven(2))}, nil, v1alpha1.ProofNone, "c2/prover: has not answered for generation 3", v1alpha1.LeaseHeld},
+		"one of an older generation":   {[]memberView{memberOf("c1", proven(3)), memberOf("c2", proven(2))}, nil, v1alpha1.ProofNone, "c2/prover: has not told yet whether its proxies hold generation 3", v1alpha1.LeaseHeld},
 		"one not heard":                {[]memberView{memberOf("c1", proven(3)), silent}, nil, v1alpha1.ProofNone, "c2/agent: not heard", v1alpha1.LeaseHeld},
 		"one switched off after all":   {[]memberView{memberOf("c1", proven(3)), away}, nil, v1alpha1.ProofProven, "", v1alpha1.LeaseHeld},
 		"one not written":              {[]memberView{memberOf("c1", proven(3)), memberOf("c2", proven(3))}, map[string]error{"c2": errors.New("down")}, v1alpha1.ProofNone, "c2/api server: down", v1alpha1.LeaseHeld},

@@ -47,6 +47,7 @@ type Reconciler struct {
 	targets map[types.NamespacedName]targetSet
 	looked  map[types.NamespacedName]bool // services that were looked at in this life of the hub
 	done    map[string]doneOrder
+	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -160,6 +161,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 			in.members = append(in.members, viewOf(key, c, r.Members.Snapshot(c.Name), in.drains, in.now, r.Config.SightLost))
 		}
 	}
+	in.standIns = r.standInsOf(key)
 	in.addLeft()
 	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
 	return in, nil
@@ -172,6 +174,7 @@ func (r *Reconciler) carryOut(ctx context.Context, in *input, moving bool) error
 		return err
 	}
 	failed := r.carry(ctx, in, out)
+	in.standIns = r.standInsOf(in.key)
 	r.setTargets(in, out, moving)
 	return r.report(ctx, in, out.settled(in, failed))
 }

@@ -62,6 +62,7 @@ func TestAPlanIsWrittenToEveryMemberOnceAndProven(t *testing.T) {
 	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3), nil})
 	w.look()
 	w.look()
+	w.set("c3", standing())
 	w.writes()
 	gs := w.plan(split(3, map[string]int32{"c1": 500, "c2": 500}))
 	for _, name := range []string{"c1", "c2", "c3"} {

@@ -115,7 +115,7 @@ func foreignOf(m memberView, render istio.Input, rendered istio.Rules, live v1al
 	for _, o := range rulesOf(rendered, live) {
 		ours[ruleKey(o)] = o
 	}
-	for _, r := range m.facts.GetRules() {
+	for _, r := range m.rules() {
 		var object map[string]any
 		if json.Unmarshal(r.GetObject(), &object) != nil {
 			continue

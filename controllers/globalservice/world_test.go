@@ -241,6 +241,7 @@ func (w *world) stands(name, kind string) *unstructured.Unstructured {
 		"DestinationRule":                {Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"},
 		"MutatingAdmissionPolicy":        {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"},
 		"MutatingAdmissionPolicyBinding": {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicyBinding"},
+		"Service":                        {Version: "v1", Kind: "Service"},
 		"ServiceExport":                  {Group: "multicluster.x-k8s.io", Version: "v1beta1", Kind: "ServiceExport"},
 		"ServiceImport":                  {Group: "multicluster.x-k8s.io", Version: "v1beta1", Kind: "ServiceImport"},
 	}[kind]
@@ -272,7 +273,7 @@ func (w *world) writes() []string {
 func (w *world) ruleWrites() []string {
 	var out []string
 	for _, s := range w.writes() {
-		if !strings.Contains(s, "/multicluster.x-k8s.io/") {
+		if !strings.Contains(s, "/multicluster.x-k8s.io/") && !strings.Contains(s, "/services/") {
 			out = append(out, s)
 		}
 	}

@@ -23,7 +23,8 @@ import (
 const PlanManager = "weir-shift"
 
 // ApplySpec writes the part of a spec that manager owns, on top of the given resourceVersion. An empty version makes
-// the object where it does not exist. A newer version on the server is a conflict.
+// the object where it does not exist. A newer version on the server is a conflict. The labels and owners of obj are
+// written with it; who does not own them gives an obj that has only a name.
 func ApplySpec(ctx context.Context, c client.Client, manager string, obj client.Object, version string, spec any) error {
 	u, err := partOf(c.Scheme(), obj, "spec", spec)
 	if err != nil {
@@ -31,6 +32,7 @@ func ApplySpec(ctx context.Context, c client.Client, manager string, obj client.
 	}
 	u.SetResourceVersion(version)
 	u.SetLabels(obj.GetLabels())
+	u.SetOwnerReferences(obj.GetOwnerReferences())
 	u.SetFinalizers(nil)
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manager), client.ForceOwnership)
 }
@@ -61,6 +63,9 @@ func partOf(scheme *runtime.Scheme, obj client.Object, key string, value any) (*
 	u.SetName(obj.GetName())
 	return u, nil
 }
+
+// SoonAgain is when to look again at what somebody else has written in between.
+const SoonAgain = time.Second
 
 // Time is a time as objects keep it: whole seconds, so that what is written reads back equal.
 func Time(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }

@@ -101,7 +101,11 @@ func dial(cluster *v1alpha1.Cluster, secret *corev1.Secret, now func() time.Time
 	if err != nil {
 		return nil, err
 	}
-	dyn, err := dynamic.NewForConfig(config)
+	client, err := clientOf(config)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %q: make client: %w", cluster.Name, err)
+	}
+	dyn, err := dynamic.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: make client: %w", cluster.Name, err)
 	}

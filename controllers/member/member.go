@@ -109,6 +109,11 @@ func (m *Member) ApplyStatus(ctx context.Context, manager string, ref Ref, want 
 // Delete removes an object that weir made; one that is gone is no error, one that weir did not make is left alone.
 // It reports whether it deleted.
 func (m *Member) Delete(ctx context.Context, ref Ref) (bool, error) {
+	return m.DeleteIf(ctx, ref, func(*unstructured.Unstructured) bool { return true })
+}
+
+// DeleteIf is Delete for an object that still is as ours says: of some that weir made, users may have made their own since.
+func (m *Member) DeleteIf(ctx context.Context, ref Ref, ours func(*unstructured.Unstructured) bool) (bool, error) {
 	live, err := m.resource(ref).Get(ctx, ref.Name, metav1.GetOptions{})
 	m.note(err)
 	if apierrors.IsNotFound(err) {
@@ -117,7 +122,7 @@ func (m *Member) Delete(ctx context.Context, ref Ref) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("cluster %q: read %s: %w", m.name, ref, err)
 	}
-	if live.GetLabels()[LabelManaged] != LabelManagedValue {
+	if live.GetLabels()[LabelManaged] != LabelManagedValue || !ours(live) {
 		return false, nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()

@@ -59,8 +59,8 @@ func (p *process) stop() {
 	_ = p.cmd.Wait()
 }
 
-// used is CPU time.
-type used struct{ all, user time.Duration }
+// used is CPU time, and the time that was waited for it.
+type used struct{ all, user, waited time.Duration }
 
 // cpu is what all threads of the process have used, to the nanosecond, and the part of it that was not the kernel's.
 func (p *process) cpu() (used, error) {
@@ -69,7 +69,7 @@ func (p *process) cpu() (used, error) {
 	if err != nil || len(threads) == 0 {
 		return used{}, fmt.Errorf("%s is gone: %s", p.title, p.stderr.String())
 	}
-	var all time.Duration
+	var out used
 	for _, path := range threads {
 		raw, err := os.ReadFile(path)       //nolint:gosec // A file of /proc.
 		if errors.Is(err, os.ErrNotExist) { // A thread that ended meanwhile.
@@ -78,21 +78,22 @@ func (p *process) cpu() (used, error) {
 		if err != nil {
 			return used{}, err
 		}
-		ns, err := strconv.ParseInt(strings.Fields(string(raw))[0], 10, 64)
-		if err != nil {
+		var ran, queued int64
+		if _, err := fmt.Sscan(string(raw), &ran, &queued); err != nil {
 			return used{}, fmt.Errorf("read %s: %w", path, err)
 		}
-		all += time.Duration(ns)
+		out.all += time.Duration(ran)
+		out.waited += time.Duration(queued)
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, "stat")) //nolint:gosec // Likewise.
 	if err != nil {
 		return used{}, err
 	}
 	user, system, err := ticks(string(raw))
-	if err != nil || user+system == 0 {
-		return used{all: all}, err
+	if err == nil && user+system > 0 {
+		out.user = time.Duration(float64(out.all) * user / (user + system))
 	}
-	return used{all, time.Duration(float64(all) * user / (user + system))}, nil
+	return out, err
 }
 
 // ticks reads user and system time from /proc/PID/stat; the name before them may hold anything.

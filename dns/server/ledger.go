@@ -20,6 +20,7 @@ const tick = 100 * time.Millisecond
 type slot struct {
 	last  atomic.Int64 // ticks since 1970, rounded up; 0: never
 	until atomic.Int64
+	left  int64 // when the last table that had it was replaced; only for next
 }
 
 // note records an answer. Times only grow.
@@ -59,10 +60,14 @@ func (l *ledger) next(table *zone.Table, now time.Time) *ledger {
 		}
 		out.byPlace[i], out.all[t] = s, s
 	}
-	// A question under way may still be answered from the table before: its slots are kept for the longest TTL.
-	keep := ticks(now.Add(-zone.MaxTTL.Duration()))
+	// A question under way may still be answered from the table before, and its record must be found then: what is no
+	// longer listed is kept for the longest TTL, answered before or not.
+	forget := ticks(now.Add(-zone.MaxTTL.Duration()))
+	for _, s := range l.byPlace {
+		s.left = ticks(now)
+	}
 	for t, s := range l.all {
-		if _, listed := out.all[t]; !listed && s.until.Load() >= keep {
+		if _, listed := out.all[t]; !listed && max(s.until.Load(), s.left) >= forget {
 			out.all[t] = s
 		}
 	}

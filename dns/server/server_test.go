@@ -134,6 +134,14 @@ func TestTheLedgerKeepsTheLatestEndAndForgetsWhatHasRunOut(t *testing.T) {
 	if l = l.next(nil, now.Add(2*time.Hour)); len(l.all) != 0 {
 		t.Errorf("%d slots are kept for ever", len(l.all))
 	}
+	// One that was never answered is found too when its first answer is late.
+	l = new(ledger).next(one, now)
+	late = l.byPlace[0]
+	l = l.next(nil, now)
+	late.note(now, 60)
+	if given = l.given(now); len(given) != 1 {
+		t.Errorf("a late first answer is lost: %+v", given)
+	}
 	// It comes back with what was on record.
 	l = new(ledger).next(one, now)
 	l.byPlace[0].note(now, 60)

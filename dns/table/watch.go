@@ -98,7 +98,7 @@ func (w *Watcher) load(ctx context.Context) error {
 	}
 	w.loads.WithLabelValues(outcomeApplied).Inc()
 	w.apply(loaded)
-	w.log.InfoContext(ctx, "table in force", "path", w.path, "serial", loaded.Table.Serial(), "names", len(loaded.Table.Targets()))
+	w.log.InfoContext(ctx, "table in force", "path", w.path, "serial", loaded.Table.Serial(), "targets", len(loaded.Table.Targets()))
 	return nil
 }
 

@@ -114,6 +114,11 @@ func TestAClusterWithWeightZeroIsNeverAnswered(t *testing.T) {
 		if tbl == nil {
 			return
 		}
+		for _, target := range tbl.Targets() {
+			if weightOf(d, target.Name, target.Cluster) == 0 {
+				t.Fatalf("%v is listed", target)
+			}
+		}
 		for _, name := range questions(d) {
 			for _, kind := range []uint16{zone.TypeA, zone.TypeAAAA, zone.TypeANY} {
 				a := tbl.Lookup(zone.Question{Name: name, Type: kind, Draw: rapid.Uint64().Draw(t, "draw")})

@@ -57,6 +57,7 @@ func (in Input) subset(c Cluster) map[string]any {
 		s["trafficPolicy"] = map[string]any{
 			"loadBalancer":     balancer(map[string]any{"enabled": false}),
 			"outlierDetection": ejection,
+			"connectionPool":   in.connections(),
 		}
 		return s
 	}
@@ -68,8 +69,14 @@ func (in Input) subset(c Cluster) map[string]any {
 			"failoverPriority": []any{LabelCluster + "=" + c.istioID()},
 		}),
 		"outlierDetection": ejection,
+		"connectionPool":   in.connections(),
 	}
 	return s
+}
+
+// connections renders when a connection that does not come about is given up.
+func (in Input) connections() map[string]any {
+	return map[string]any{"tcp": map[string]any{"connectTimeout": duration(in.Reflex.ConnectTimeout)}}
 }
 
 // ejectionAlone is a policy that leaves the balancing between endpoints as it
@@ -77,7 +84,7 @@ func (in Input) subset(c Cluster) map[string]any {
 // that asks for a distribution of its own keeps that, which only works as long as
 // the rule says nothing of balancing.
 func (in Input) ejectionAlone() map[string]any {
-	policy := map[string]any{"outlierDetection": in.ejection(false)}
+	policy := map[string]any{"outlierDetection": in.ejection(false), "connectionPool": in.connections()}
 	if in.Service.TrafficDistribution == "" {
 		policy["loadBalancer"] = balancer(map[string]any{"enabled": false})
 	}

@@ -20,6 +20,9 @@ type Reflex struct {
 	// BaseEjection is how long the first ejection lasts; later ones of the same
 	// endpoint last a multiple.
 	BaseEjection time.Duration
+	// ConnectTimeout is how long a proxy tries to connect to an endpoint, the
+	// TLS handshake included, before it counts as a failure and another is tried.
+	ConnectTimeout time.Duration
 	// Attempts is the number of retries after the first try.
 	Attempts int32
 	// RetryOnWide and RetryOnSafe are Envoy's retry conditions for requests that
@@ -59,6 +62,10 @@ func DefaultReflex() Reflex {
 		Interval: time.Second,
 		// Traffic is back this soon after a cluster is.
 		BaseEjection: 5 * time.Second,
+		// A cluster without power answers nothing, not even a refusal. By Envoy's own
+		// ten seconds its callers would have given up before a retry could help.
+		// It leaves room for two round trips around the earth on a busy machine.
+		ConnectTimeout: 2 * time.Second,
 		// The first retry leaves the host, the second the priority.
 		Attempts: 2,
 		// These never reached the application: nothing can run twice.
@@ -86,6 +93,9 @@ func (r Reflex) withDefaults() Reflex {
 	}
 	if r.BaseEjection == 0 {
 		r.BaseEjection = d.BaseEjection
+	}
+	if r.ConnectTimeout == 0 {
+		r.ConnectTimeout = d.ConnectTimeout
 	}
 	if r.Attempts == 0 {
 		r.Attempts = d.Attempts

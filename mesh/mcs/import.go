@@ -18,6 +18,17 @@ import (
 // restarted hub goes on with it.
 const AnnotationWinner = "weir.io/import-winner"
 
+// AnnotationStandIn marks a Service as one that StubService made. The label of
+// weir alone does not do: people apply a Service of their own over it, and the
+// label stays.
+const AnnotationStandIn = "weir.io/stand-in"
+
+// StandsIn says whether a Service is as StubService makes it: weir's, and without
+// a selector. One that a user has made his own is none any more.
+func StandsIn(labels, annotations map[string]string, selects bool) bool {
+	return labels[LabelManagedBy] == ManagedBy && annotations[AnnotationStandIn] == "true" && !selects
+}
+
 // ServiceImport writes an import for one cluster; exporting clusters get one as
 // well as all others that have the namespace. The local Service is the one of the
 // same name there, nil for none.
@@ -98,7 +109,8 @@ func StubService(namespace, name string, imp Import) *corev1.Service {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name,
-			Labels: map[string]string{LabelManagedBy: ManagedBy, LabelServiceName: name},
+			Labels:      map[string]string{LabelManagedBy: ManagedBy, LabelServiceName: name},
+			Annotations: map[string]string{AnnotationStandIn: "true"},
 		},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP},
 	}

@@ -3,7 +3,10 @@
 
 package shift
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Blocked is one reason why the shift does not go further, and what ends it.
 type Blocked struct {
@@ -35,7 +38,7 @@ func (b Blocked) Sentence() string {
 	case Foreign:
 		return fmt.Sprintf("stopped: %s also writes rules for this host; remove them, and weir proves its own again before it goes on", b.Subject)
 	case ProofStale:
-		return fmt.Sprintf("waiting for the prover to read the proof of the %s again", b.Subject)
+		return fmt.Sprintf("waiting for fresh word on the %s: what the clusters told last is older than ten seconds; if this stays, look at weir's agents and at the istiods", b.Subject)
 	case HeadroomLost:
 		return b.headroom()
 	case Unsteered:
@@ -53,9 +56,21 @@ func (b Blocked) Sentence() string {
 	return b.Code.String()
 }
 
+// waits says who has not taken a write yet. The subject is a proxy, or who should tell of the proxies and does not: what
+// to look at differs.
 func (b Blocked) waits(what string) string {
-	if b.Subject == "" {
+	who, _, _ := strings.Cut(b.Subject, " ")
+	switch who {
+	case "":
 		return "waiting for proxies " + what
+	case "agent":
+		return fmt.Sprintf("waiting for weir's agent in %s, which is not heard, to tell whether the proxies there are done (they are %s); look at its pod there and at its way to the hub", b.Cluster, what)
+	case "prover":
+		return fmt.Sprintf("waiting for %s to tell that its proxies are done (they are %s); it is asking them, and if this stays, its agent's log says why", b.Cluster, what)
+	case "api":
+		return fmt.Sprintf("waiting for the API server of %s, which has not taken what weir writes (its proxies are %s); the condition Ready of the GlobalService says why", b.Cluster, what)
+	case "istiod":
+		return fmt.Sprintf("waiting for %s of %s to show that its proxies are done (they are %s); look at that pod", b.Subject, b.Cluster, what)
 	}
 	return fmt.Sprintf("waiting for %s of %s %s", b.Subject, b.Cluster, what)
 }
@@ -74,28 +89,28 @@ func (b Blocked) headroom() string {
 func (b Blocked) replicas() string {
 	switch b.Code {
 	case NotReady:
-		return fmt.Sprintf("waiting for replicas of %s: %d of %d are ready", b.Cluster, b.Have, b.Need)
+		return fmt.Sprintf("waiting for replicas of %s: %d of %d are ready; look at its pods", b.Cluster, b.Have, b.Need)
 	case LastCluster:
 		return fmt.Sprintf("refused: no cluster but %s can serve; bring ready replicas up in another one first", b.Cluster)
 	case LastCopy:
-		return fmt.Sprintf("refused: the pods of %s are the last ready copies", b.Cluster)
+		return fmt.Sprintf("refused: the pods of %s are the last ready copies; bring others up in another cluster first", b.Cluster)
 	case DisruptionBudget:
 		return fmt.Sprintf("waiting: a disruption budget wants %d ready copies and %d would be left without the pods of %s", b.Need, b.Have, b.Cluster)
 	case HeldByFloor:
 		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %d replicas in %s, %d are wanted", b.Have, b.Cluster, b.Need)
 	default:
-		return fmt.Sprintf("waiting for ready replicas to take the traffic of %s: %d ready, %d needed", b.Cluster, b.Have, b.Need)
+		return fmt.Sprintf("waiting for ready replicas to take the traffic of %s: %d ready, %d needed; scale up in another cluster", b.Cluster, b.Have, b.Need)
 	}
 }
 
 func (b Blocked) pods() string {
 	switch b.Code {
 	case CannotSee:
-		return fmt.Sprintf("waiting for sight of %s: nobody can see into it, so its pods stay as they are and it gets no more weight", b.Cluster)
+		return fmt.Sprintf("waiting to hear from %s: nobody can see into it, so its pods stay as they are and it gets no more weight; look at weir's agent there and at its way to the hub", b.Cluster)
 	case StillCached:
 		return fmt.Sprintf("waiting for DNS caches to forget %s", b.Cluster)
 	case NotQuiet:
-		return fmt.Sprintf("waiting for quiet in %s: requests still arrive at pods that shall go, or nothing can tell, and the limit has not passed", b.Cluster)
+		return fmt.Sprintf("waiting for quiet in %s: requests still arrive at pods that shall go, or nothing can tell; whoever still calls does so past the mesh (an address, a NodePort, no sidecar); it goes on at --quiet-timeout", b.Cluster)
 	case WorkInFlight:
 		return fmt.Sprintf("waiting for work in flight in %s to end, or for its limit", b.Cluster)
 	default:

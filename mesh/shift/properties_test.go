@@ -259,3 +259,19 @@ func TestValuesOutsideTheirClosedListAreRefused(t *testing.T) {
 		t.Fatal("wrote a value that cannot be read")
 	}
 }
+
+func TestWhoeverHasNotTakenAWriteIsToldApartAndWhereToLook(t *testing.T) {
+	for subject, want := range map[string]string{
+		"":                 "waiting for proxies to take the rules",
+		"proxy web-1.demo": "waiting for proxy web-1.demo of c1 to take the rules",
+		"agent":            "weir's agent in c1, which is not heard",
+		"prover":           "its agent's log says why",
+		"api server":       "the API server of c1",
+		"istiod istiod-1":  "istiod istiod-1 of c1 to show",
+	} {
+		got := Blocked{Code: RulesUnproven, Cluster: "c1", Subject: subject}.Sentence()
+		if !strings.Contains(got, want) || !strings.Contains(got, "to take the rules") {
+			t.Errorf("%q: %s", subject, got)
+		}
+	}
+}

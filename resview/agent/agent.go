@@ -40,6 +40,12 @@ type Inventory interface {
 	prover.Cluster
 }
 
+// Nodes is what an Agent needs of recorder.Recorder.
+type Nodes interface {
+	Run(ctx context.Context) error
+	stream.NodeSource
+}
+
 // Prover is what an Agent needs of prover.Prover.
 type Prover interface {
 	Run(ctx context.Context)
@@ -52,8 +58,10 @@ type Prover interface {
 type Config struct {
 	// Inventory reads the member.
 	Inventory Inventory
-	// Client says how to reach the hub. OnTargets, Hello and Logger are the agent's to fill in.
+	// Client says how to reach the hub. OnTargets, Hello, Nodes and Logger are the agent's to fill in.
 	Client stream.ClientConfig
+	// Nodes watches the member's nodes and the pods on them.
+	Nodes Nodes
 	// NewProver makes a prover for a member of this cluster ID, network and Istio version. It is called again when one of
 	// them changes.
 	NewProver func(*pb.MemberFacts) (Prover, error)
@@ -103,7 +111,7 @@ func New(config Config) (*Agent, error) {
 		complaint: map[string]string{},
 	}
 	cc := config.Client
-	cc.OnTargets, cc.Hello, cc.Logger, cc.Metrics = a.onTargets, a.hello, config.Log, config.Metrics
+	cc.OnTargets, cc.Hello, cc.Logger, cc.Metrics, cc.Nodes = a.onTargets, a.hello, config.Log, config.Metrics, config.Nodes
 	client, err := stream.NewClient(cc)
 	if err != nil {
 		return nil, err
@@ -151,10 +159,12 @@ func (a *Agent) hello(ctx context.Context) *pb.Hello {
 	return hello
 }
 
-// Run works until the context ends. It connects only after the inventory has been read whole once.
+// Run works until the context ends. It connects only after the inventory has been read whole once. Nodes are told when
+// they are known, and hold up nothing else: a member in which they may not be read still has its traffic steered.
 func (a *Agent) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.config.Inventory.Run(ctx) })
+	group.Go(func() error { return a.config.Nodes.Run(ctx) })
 	group.Go(func() error {
 		if !a.waitSynced(ctx) {
 			return nil

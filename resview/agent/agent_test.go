@@ -17,12 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/weir-io/weir/mesh/prover"
 	"github.com/weir-io/weir/resview/inventory"
 	"github.com/weir-io/weir/resview/pb"
+	"github.com/weir-io/weir/resview/recorder"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -119,10 +123,20 @@ func (l logger) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// nodesOf watches a member with this node.
+func nodesOf(t *testing.T, name string) Nodes {
+	t.Helper()
+	r, err := recorder.New(recorder.Config{Kube: fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func testConfig(t *testing.T, inv Inventory, p *fakeProver) Config {
 	t.Helper()
 	return Config{
-		Inventory: inv, Events: events.NewFakeRecorder(10), Metrics: prometheus.NewPedanticRegistry(), Version: "test",
+		Inventory: inv, Nodes: nodesOf(t, "n1"), Events: events.NewFakeRecorder(10), Metrics: prometheus.NewPedanticRegistry(), Version: "test",
 		KubernetesVersion: func(context.Context) string { return "v1.37.0" },
 		Log:               slog.New(slog.NewTextHandler(logger{t}, nil)),
 		NewProver: func(member *pb.MemberFacts) (Prover, error) {
@@ -260,6 +274,31 @@ func TestAgentTellsTheHubWhatItSees(t *testing.T) {
 	}
 	if got := <-f.agent.config.Events.(*events.FakeRecorder).Events; got != "Warning BadAnnotation says nothing" {
 		t.Errorf("event is %q", got)
+	}
+}
+
+func TestAgentTellsTheHubOfItsNodes(t *testing.T) {
+	inv := newFakeInventory()
+	inv.synced = true
+	f := startFleet(t, inv, nil)
+	views := f.SubscribeViews()
+	defer views.Close()
+	for deadline := time.After(time.Minute); ; {
+		v, known := f.View("c1")
+		if known && v.View != nil {
+			for n := range v.View.All() {
+				if n.Name != "n1" || !v.InStep {
+					t.Errorf("in step %t, node %+v", v.InStep, n)
+				}
+			}
+			return
+		}
+		select {
+		case <-views.C():
+			views.Take()
+		case <-deadline:
+			t.Fatalf("after a minute the hub has no view: %+v", v)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the process in a member: it joins what the inventory sees, what the prover proves and what the
-// sidecars count, and tells the hub over the connection that it dials.
+// sidecars count, and tells the hub over the connection that it dials. What the recorder sees of nodes goes beside it.
 //
 // Promises:
 //   - It tells only what changed, and everything again after a reconnect.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/mesh/istio"
+	"github.com/weir-io/weir/mesh/mcs"
 )
 
 // Problem is something about a Service that its owner should know, fit for an event on the Service.
@@ -57,9 +58,10 @@ func ours(all map[string]string) map[string]string {
 // isGlobal says whether a Service is annotated as global. Any value but "true" leaves it a plain Service.
 func isGlobal(s *corev1.Service) bool { return s.Annotations[v1alpha1.AnnotationGlobal] == "true" }
 
-// isStandIn says whether a Service is the one that weir made because the member has none of that name.
+// isStandIn says whether a Service is the one that weir made because the member has none of that name. One that its owner
+// has given a selector since is his.
 func isStandIn(s *corev1.Service) bool {
-	return s.Annotations[v1alpha1.AnnotationStandIn] == "true" && s.Labels[istio.LabelManagedBy] == istio.ManagedBy
+	return mcs.StandsIn(s.Labels, s.Annotations, len(s.Spec.Selector) > 0)
 }
 
 // judge finds annotations that say nothing weir knows. What a known annotation's value means is the hub's to judge, save

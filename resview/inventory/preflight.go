@@ -34,6 +34,7 @@ func (r *report) add(severity, check, subject, message, remedy string) {
 // preflight is what an operator should know before weir writes the first rule, as far as objects tell: the worst first.
 func (x *index) preflight(book *ruleBook, gateways []*corev1.Pod) []*pb.Finding {
 	r := &report{}
+	x.checkAPIServer(r)
 	x.checkIstiods(r)
 	x.checkVersions(r)
 	x.checkFlags(r)
@@ -52,6 +53,14 @@ func (x *index) preflight(book *ruleBook, gateways []*corev1.Pod) []*pb.Finding 
 			cmp.Compare(a.GetCheck(), b.GetCheck()), cmp.Compare(a.GetSubject(), b.GetSubject()), cmp.Compare(a.GetMessage(), b.GetMessage()))
 	})
 	return r.findings[:min(len(r.findings), maxFindings)]
+}
+
+func (x *index) checkAPIServer(r *report) {
+	if !x.settings.fenceAdmission {
+		r.add(severityError, "FenceAdmission", admissionFor,
+			"the API server does not serve "+admissionAPI+", by which pods made during a drain come up fenced: a drain of this cluster stops before its fence",
+			"upgrade the cluster to Kubernetes 1.36 or later")
+	}
 }
 
 func (x *index) checkIstiods(r *report) {

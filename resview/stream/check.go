@@ -29,6 +29,10 @@ func check(message *pb.AgentMessage) *refusal {
 		return checkRef(body.Gone.GetRef())
 	case *pb.AgentMessage_Proof:
 		return checkProof(body.Proof)
+	case *pb.AgentMessage_Snapshot:
+		return checkSnapshot(body.Snapshot)
+	case *pb.AgentMessage_Update:
+		return checkUpdate(body.Update)
 	default:
 		return invalid("message of an unknown kind")
 	}

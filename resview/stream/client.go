@@ -40,6 +40,8 @@ type ClientConfig struct {
 	// OnTargets receives each list of targets, from one goroutine. A list stays in force until the next, over
 	// disconnects too. It must not block for long and must not change the messages. Nil: targets are dropped.
 	OnTargets func([]*pb.Target)
+	// Nodes says what the member's nodes hold. Nil: the hub is told nothing of them.
+	Nodes NodeSource
 	// Logger receives connects, disconnects and renewals. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Metrics receives the client's metrics. Nil: they are kept but not shown.

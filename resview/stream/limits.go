@@ -30,6 +30,11 @@ const (
 	maxFindings       = 500
 	maxCallers        = 50
 
+	maxNodesInPart = 1000
+	maxDeltas      = 1000
+	maxConditions  = 64
+	maxVersion     = 1 << 53 // a number that never runs over, nor loses digits in JSON
+
 	maxProxies    = 200 // named for one istiod
 	maxVerdictOut = 50  // named as missing, unweighted or as a reason
 
@@ -55,6 +60,12 @@ const (
 	sessionsBurst     = 20
 )
 
+// How often a member's view may get out of step, which costs a snapshot each time.
+const (
+	resyncEvery = 30 * time.Second
+	resyncBurst = 10
+)
+
 // Times that both ends keep. Each end notices a link that was cut without a word within ten seconds: the hub by the
 // transport's own keepalive, the agent by the hub's acknowledgements, since gRPC lets a client ping no oftener than
 // every ten seconds.
@@ -66,4 +77,7 @@ const (
 	helloTimeout     = 10 * time.Second
 	refusalTimeout   = time.Second
 	publishInterval  = 10 * time.Millisecond
+	freshBeats       = 3               // a view is fresh for as long as that many beats take
+	beatGrace        = 2 * time.Second // a beat that is later than this is asked for
+	viewInterval     = 50 * time.Millisecond
 )

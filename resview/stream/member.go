@@ -24,6 +24,7 @@ type member struct {
 	notify  func(map[Change]struct{})
 	current atomic.Pointer[Snapshot]
 	opens   *rate.Limiter // sessions
+	nodes   *ledger       // guarded by mu; its current is not
 
 	mu       sync.Mutex
 	settings Settings
@@ -44,11 +45,13 @@ type member struct {
 	publishSoon *time.Timer
 }
 
-func newMember(cluster string, now func() time.Time, notify func(map[Change]struct{})) *member {
+func (s *Server) newMember(cluster string) *member {
+	now := s.now
 	m := &member{
 		cluster: cluster,
 		now:     now,
-		notify:  notify,
+		notify:  s.subscribers.notify,
+		nodes:   newLedger(cluster, now, s.viewSubscribers.notify, s.metrics.view),
 		opens:   rate.NewLimiter(sessionsPerSecond, sessionsBurst),
 		sizes:   map[itemKey]int{},
 		changes: map[Change]struct{}{},
@@ -70,6 +73,7 @@ func (m *member) configure(settings Settings) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.settings = settings
+	m.nodes.fresh = freshBeats * settings.BeatInterval
 }
 
 // begin makes s the member's session. An older one is told that it was replaced, unless it is of a newer agent.
@@ -105,6 +109,7 @@ func (m *member) begin(s *session, hello *pb.Hello) *refusal {
 	for name := range m.state.Services {
 		m.previous[name] = struct{}{}
 	}
+	m.nodes.begin(s.incarnation)
 	m.changed(types.NamespacedName{})
 	m.publishNow()
 	return nil
@@ -118,6 +123,7 @@ func (m *member) end(s *session, reason string) {
 		return
 	}
 	m.session = nil
+	m.nodes.end()
 	m.state.Connected, m.state.Since, m.state.Reason = false, m.now(), reason
 	m.changed(types.NamespacedName{})
 	m.publishNow()
@@ -140,6 +146,7 @@ func (m *member) close(why *refusal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.nodes.forget()
 	if m.session != nil {
 		m.session.end(why)
 	}
@@ -204,7 +211,12 @@ func (m *member) apply(s *session, message *pb.AgentMessage) *refusal {
 	if beat := message.GetBeat(); beat != nil {
 		m.state.LastBeat, m.state.APIServerHealthy = now, beat.GetApiServerHealthy()
 		m.publish()
-		return nil
+		defer s.wakeAck()
+		return m.nodes.beat(beat)
+	}
+	if known, why := m.applyNodes(message); known {
+		s.wakeAck()
+		return why
 	}
 	m.own()
 	if why := m.applyFact(message, now); why != nil {
@@ -212,6 +224,35 @@ func (m *member) apply(s *session, message *pb.AgentMessage) *refusal {
 	}
 	m.publish()
 	return nil
+}
+
+// applyNodes takes what concerns the member's nodes, and says whether the message does.
+func (m *member) applyNodes(message *pb.AgentMessage) (bool, *refusal) {
+	switch body := message.GetBody().(type) {
+	case *pb.AgentMessage_Snapshot:
+		return true, m.nodes.snapshot(body.Snapshot)
+	case *pb.AgentMessage_Update:
+		return true, m.nodes.update(body.Update)
+	}
+	return false, nil
+}
+
+// ackNodes says where the hub stands with the member's nodes.
+func (m *member) ackNodes() *pb.HubMessage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodes.ack()
+}
+
+// beatLate says whether a beat of the open session is overdue.
+func (m *member) beatLate() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.state.LastBeat
+	if last.Before(m.state.Since) {
+		last = m.state.Since
+	}
+	return m.now().Sub(last) > m.settings.BeatInterval+beatGrace
 }
 
 func (m *member) applyFact(message *pb.AgentMessage, now time.Time) *refusal {

@@ -14,6 +14,7 @@ type serverMetrics struct {
 	messages  *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
 	joins     *prometheus.CounterVec
+	view      *viewMetrics
 }
 
 func newServerMetrics() *serverMetrics {
@@ -34,11 +35,15 @@ func newServerMetrics() *serverMetrics {
 			Name: "weir_link_joins_total",
 			Help: "Attempts to join, by outcome.",
 		}, []string{"outcome"}),
+		view: newViewMetrics(),
 	}
 }
 
 func (m *serverMetrics) register(to prometheus.Registerer) error {
-	return registerAll(to, m.connected, m.messages, m.refusals, m.joins)
+	if err := registerAll(to, m.connected, m.messages, m.refusals, m.joins); err != nil {
+		return err
+	}
+	return m.view.register(to)
 }
 
 type clientMetrics struct {
@@ -47,6 +52,8 @@ type clientMetrics struct {
 	sent      *prometheus.CounterVec
 	waiting   prometheus.Gauge
 	expires   prometheus.Gauge
+	snapshots prometheus.Counter
+	events    prometheus.Counter
 }
 
 func newClientMetrics() *clientMetrics {
@@ -71,11 +78,19 @@ func newClientMetrics() *clientMetrics {
 			Name: "weir_agent_certificate_expiry_timestamp_seconds",
 			Help: "End of the certificate in use, in seconds since the epoch. 0: there is none.",
 		}),
+		snapshots: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "weir_agent_view_snapshots_total",
+			Help: "Full snapshots of the member's nodes sent to the hub.",
+		}),
+		events: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "weir_agent_view_events_total",
+			Help: "Events of nodes and pods sent to the hub; those that were sent again are counted again.",
+		}),
 	}
 }
 
 func (m *clientMetrics) register(to prometheus.Registerer) error {
-	return registerAll(to, m.connected, m.sessions, m.sent, m.waiting, m.expires)
+	return registerAll(to, m.connected, m.sessions, m.sent, m.waiting, m.expires, m.snapshots, m.events)
 }
 
 func registerAll(to prometheus.Registerer, all ...prometheus.Collector) error {
@@ -104,6 +119,10 @@ func bodyName(message *pb.AgentMessage) string {
 		return "proof"
 	case *pb.AgentMessage_InventoryEnd:
 		return "inventoryEnd"
+	case *pb.AgentMessage_Snapshot:
+		return "snapshot"
+	case *pb.AgentMessage_Update:
+		return "update"
 	default:
 		return "none"
 	}

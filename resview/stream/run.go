@@ -88,7 +88,7 @@ func (c *Client) attempt(ctx context.Context) (welcomed bool, err error) {
 	if err != nil {
 		return false, c.cause(ctx, err)
 	}
-	talk := &conversation{client: c, stream: stream, beats: make(chan *pb.Beat, 1)}
+	talk := &conversation{client: c, stream: stream, beats: make(chan *pb.Beat, 1), asked: make(chan struct{}, 1), nodes: newNodeTalk(c)}
 	if err := talk.hello(ctx); err != nil && !errors.Is(err, io.EOF) { // After EOF receiving tells why.
 		return false, c.cause(ctx, err)
 	}
@@ -113,6 +113,10 @@ func (c *Client) attempt(ctx context.Context) (welcomed bool, err error) {
 			tasks.Go(func() { c.renewInTime(ctx, with) })
 		case *pb.HubMessage_Targets:
 			c.config.OnTargets(body.Targets.GetTargets())
+		case *pb.HubMessage_ViewAck:
+			talk.nodes.heard(body.ViewAck)
+		case *pb.HubMessage_HealthCheck:
+			talk.ask()
 		case *pb.HubMessage_Refusal:
 			return welcomed, &refusal{code: body.Refusal.GetCode(), reason: clip(body.Refusal.GetReason())}
 		}
@@ -176,6 +180,16 @@ type conversation struct {
 	stream   pb.MemberLink_SessionClient
 	sequence uint64
 	beats    chan *pb.Beat
+	asked    chan struct{} // the hub misses a beat
+	nodes    *nodeTalk
+}
+
+// ask has a beat made at once.
+func (t *conversation) ask() {
+	select {
+	case t.asked <- struct{}{}:
+	default: // One is on its way.
+	}
 }
 
 func (t *conversation) say(message *pb.AgentMessage) error {
@@ -210,6 +224,7 @@ func (t *conversation) beat(ctx context.Context, interval time.Duration) {
 		}
 		select {
 		case <-ticker.C:
+		case <-t.asked:
 		case <-ctx.Done():
 			return
 		}
@@ -218,16 +233,38 @@ func (t *conversation) beat(ctx context.Context, interval time.Duration) {
 
 // send sends beats, and what the hub lacks. Its error ends the session unless the receiver knows better; nil after io.EOF
 // leaves it to the receiver to say why.
+//
+// What happens to nodes is sent at most once in viewInterval, so that a member in turmoil sends few messages of many
+// events, and facts and beats get between the parts of a large snapshot.
 func (t *conversation) send(ctx context.Context) error {
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	<-rest.C
+	changed, wake := t.nodes.changed(), t.nodes.wake
 	for {
 		var messages []*pb.AgentMessage
+		nodes := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case beat := <-t.beats:
+			beat.SnapshotVersion = t.nodes.version()
 			messages = []*pb.AgentMessage{{Body: &pb.AgentMessage_Beat{Beat: beat}}}
 		case <-t.client.outbox.changed:
 			messages = t.client.outbox.next(batch, t.client.now())
+		case <-changed:
+			nodes = true
+		case <-wake:
+			nodes = true
+		case <-rest.C:
+			nodes = true
+			changed, wake = t.nodes.changed(), t.nodes.wake
+		}
+		if nodes {
+			if message, more := t.nodes.say(); message != nil {
+				messages, changed, wake = []*pb.AgentMessage{message}, nil, nil
+				rest.Reset(pauseAfter(more))
+			}
 		}
 		for _, message := range messages {
 			if err := t.say(message); err != nil {
@@ -244,4 +281,12 @@ func (t *conversation) send(ctx context.Context) error {
 			t.client.outbox.wake()
 		}
 	}
+}
+
+// pauseAfter is how long the nodes are not told of after a message about them.
+func pauseAfter(more bool) time.Duration {
+	if more {
+		return 0
+	}
+	return viewInterval
 }

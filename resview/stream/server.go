@@ -54,10 +54,12 @@ type Server struct {
 	metrics     *serverMetrics
 	now         func() time.Time
 	subscribers subscribers
-	joins       *joinLimiter
-	stopping    chan struct{}
-	stopOnce    sync.Once
-	readers     sync.WaitGroup // goroutines that outlive their session's handler for a moment
+	// viewSubscribers hear of views alone, which change far oftener than what the others wait for.
+	viewSubscribers subscribers
+	joins           *joinLimiter
+	stopping        chan struct{}
+	stopOnce        sync.Once
+	readers         sync.WaitGroup // goroutines that outlive their session's handler for a moment
 
 	mu      sync.RWMutex
 	members map[string]*member
@@ -101,7 +103,7 @@ func (s *Server) Admit(cluster string, settings Settings) error {
 	s.mu.Lock()
 	m, known := s.members[cluster]
 	if !known {
-		m = newMember(cluster, s.now, s.subscribers.notify)
+		m = s.newMember(cluster)
 		s.members[cluster] = m
 	}
 	s.mu.Unlock()
@@ -123,6 +125,7 @@ func (s *Server) Forget(cluster string) {
 	}
 	m.close(&refusal{code: codeNotRegistered, reason: notRegistered(cluster)})
 	s.subscribers.notify(map[Change]struct{}{{Cluster: cluster}: {}})
+	s.viewSubscribers.notify(map[Change]struct{}{{Cluster: cluster}: {}})
 }
 
 // Snapshot returns what is known of a member, or nil when it is not admitted. It takes no lock that a session holds.

@@ -31,6 +31,7 @@ type session struct {
 	why      *refusal
 	over     chan struct{}
 	newWants chan struct{}
+	newAcks  chan struct{}
 }
 
 // memberLink is the Server as gRPC sees it.
@@ -55,7 +56,7 @@ func (l *memberLink) Session(stream pb.MemberLink_SessionServer) error {
 	}
 	sess := &session{
 		server: s, member: m, stream: stream,
-		over: make(chan struct{}), newWants: make(chan struct{}, 1),
+		over: make(chan struct{}), newWants: make(chan struct{}, 1), newAcks: make(chan struct{}, 1),
 	}
 	first := make(chan *refusal, 1)
 	s.readers.Go(func() { sess.receive(first) })
@@ -163,6 +164,14 @@ func (s *session) wakeTargets() {
 	}
 }
 
+// wakeAck has it said where the hub stands with the member's nodes.
+func (s *session) wakeAck() {
+	select {
+	case s.newAcks <- struct{}{}:
+	default: // What is sent is how things stand then.
+	}
+}
+
 // receive reads, checks and applies the agent's messages. It reports on first whether the session has begun.
 func (s *session) receive(first chan<- *refusal) {
 	bytes := rate.NewLimiter(bytesPerSecond, bytesBurst)
@@ -245,6 +254,7 @@ func (s *session) send() {
 	if s.member.wants() {
 		s.wakeTargets()
 	}
+	s.wakeAck()
 	for {
 		var message *pb.HubMessage
 		select {
@@ -255,16 +265,26 @@ func (s *session) send() {
 			return
 		case <-s.newWants:
 			message = &pb.HubMessage{Body: &pb.HubMessage_Targets{Targets: &pb.Targets{Targets: s.member.wantedTargets()}}}
+		case <-s.newAcks:
+			message = s.member.ackNodes()
 		case <-ticker.C:
-			s.mu.Lock()
-			message = &pb.HubMessage{Body: &pb.HubMessage_Ack{Ack: &pb.Ack{Sequence: s.applied}}}
-			s.mu.Unlock()
+			message = s.tick()
 		}
 		if err := s.stream.Send(message); err != nil {
 			s.end(&refusal{reason: "connection lost"})
 			return
 		}
 	}
+}
+
+// tick is what is said without a cause: an acknowledgement, or instead of it a question when a beat is late.
+func (s *session) tick() *pb.HubMessage {
+	if s.member.beatLate() {
+		return &pb.HubMessage{Body: &pb.HubMessage_HealthCheck{HealthCheck: &pb.HealthCheck{}}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &pb.HubMessage{Body: &pb.HubMessage_Ack{Ack: &pb.Ack{Sequence: s.applied}}}
 }
 
 func (s *session) welcome() error {

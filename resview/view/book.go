@@ -27,6 +27,9 @@ func NewBook(incarnation uint64) *Book {
 	return &Book{incarnation: incarnation, index: map[string]int32{}}
 }
 
+// Incarnation names the life of the agent whose numbers Version is one of.
+func (b *Book) Incarnation() uint64 { return b.incarnation }
+
 // Version is the number of the last event that was applied.
 func (b *Book) Version() uint64 { return b.version }
 

@@ -170,9 +170,9 @@ func TestItAgreesWithASlowSolverOnRandomCases(t *testing.T) {
 		cases, clusters int
 		size            int64
 	}{
-		"small": {60000, 4, 8},
-		"wide":  {3000, 40, 6},
-		"high":  {1500, 3, 300},
+		"small": {20000, 4, 8},
+		"wide":  {2000, 40, 6},
+		"high":  {1000, 3, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(c.clusters)))

@@ -32,6 +32,7 @@ const (
 	NoFittingShape Code = "NoFittingShape" // enough is free in all, and on no node at once
 	AtMaximum      Code = "AtMaximum"      // it has as many as the preference lets it
 	NoWeight       Code = "NoWeight"       // its weight is 0
+	NoShare        Code = "NoShare"        // there are too few replicas for its weight
 	BelowMinimum   Code = "BelowMinimum"   // it has fewer than the preference asks for
 	Suspect        Code = "Suspect"        // its beats are late: it keeps its share, and new replicas count half there
 	SoftTaint      Code = "SoftTaint"      // it has a PreferNoSchedule taint: new replicas count half there

@@ -46,7 +46,7 @@ func run(ctx context.Context, root string, out io.Writer) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	findings := slices.Concat(checkFiles(files), checkPackages(files), checkTrace(files), checkCodes(files), checkModules(files))
+	findings := slices.Concat(checkFiles(files), checkPackages(files), checkTrace(files), checkCodes(files), checkModules(files), checkCommands(files))
 	slices.SortStableFunc(findings, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
 	})

@@ -202,3 +202,19 @@ func TestAModuleWhoseTestsNobodyRunsIsNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestADocumentTellsOnlyWhatTheMakefileKnows(t *testing.T) {
+	files := []file{
+		{"Makefile", []byte("all: lint\nlint: ## x\nrig-down:\n\trecipe\nX := y\n")},
+		{"README.md", []byte("make no sense of this line\n```\nmake lint rig-down   # both\nKEEP=1 make lint\nmake demo\n```\n" +
+			"Run `make lint`, `A=b make rig-down` or `make tea`; see `make lint-all`.\nmake way\n")},
+	}
+	want := []string{
+		"README.md:5: tells to run make demo, which the Makefile does not know",
+		"README.md:7: tells to run make tea, which the Makefile does not know",
+		"README.md:7: tells to run make lint-all, which the Makefile does not know",
+	}
+	if got := texts(checkCommands(files)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

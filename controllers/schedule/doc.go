@@ -1,0 +1,26 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schedule decides how the replicas of federated workloads are divided over members, and plans the way there.
+//
+// One pass looks at all ResourceBindings at once:
+//
+//  1. gather: bindings with their workloads, Clusters, drains, views of the members' nodes
+//  2. why: which bindings are to be decided (again), and for what reason
+//  3. decide: all of them in one batch of package sched, each seeing the room that those before it left, beside what was
+//     decided before and is not running yet
+//  4. check: what was decided is held against the newest views, and decided again where they no longer bear it
+//  5. plan: what each member shall hold now, on the way from what stands to what is decided
+//  6. write: decision and plan into the binding's spec, and what was decided and why into its status
+//
+// # What it promises
+//
+// A decision changes only for a reason that is one of v1alpha1.DecisionTrigger, and the last ten stand in the binding.
+// Nothing is placed by a view that has moved past what the decision can bear. A cluster that is being drained gets
+// nothing. A cluster of which nothing is heard keeps what it has.
+//
+// A plan never lowers a member's replicas while those that stay do not have as many ready ones elsewhere as were wanted
+// before: up first, then down. A binding that was lost is made anew from what is on record in Works, not from nothing.
+//
+// It writes no member, and no weights.
+package schedule

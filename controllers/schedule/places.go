@@ -1,0 +1,56 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/adapter"
+)
+
+func decided(a *answer) []v1alpha1.BindingCluster { return adapter.Decided(&a.decision) }
+
+// places are the members that hold replicas of a workload, or shall, by name. One that is no longer registered cannot be
+// written to and holds nothing that counts.
+func places(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterView) []place {
+	all := map[string]*place{}
+	at := func(name string) *place {
+		if all[name] == nil {
+			all[name] = &place{cluster: name}
+		}
+		return all[name]
+	}
+	for _, p := range e.binding.Spec.Plan {
+		at(p.Name).planned = p.Replicas
+	}
+	for name, n := range e.placed {
+		at(name).planned = n
+	}
+	for _, c := range target {
+		at(c.Name).decided = c.Replicas
+	}
+	registered := make(map[string]bool, len(views))
+	for i := range views {
+		registered[views[i].Cluster] = true
+	}
+	out := make([]place, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p := all[name]
+		if !registered[name] {
+			continue
+		}
+		if row := e.row(name); row != nil {
+			p.ready, p.seen = row.Ready, row.Sight != v1alpha1.SightBlind
+			p.rolling = row.Rollout == v1alpha1.RolloutProgressing
+			if row.Reason == v1alpha1.ReasonHPA {
+				p.held = row.Reason
+			}
+		}
+		out = append(out, *p)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+)
+
+// place is what one member holds of a workload, and what it shall come to hold.
+type place struct {
+	cluster string
+	planned int32 // now
+	decided int32
+	ready   int32 // seen there
+	seen    bool  // ready is how things are, not how they were
+	rolling bool  // pods of an older template are still there
+	held    string
+}
+
+// Steps of a plan without traffic of weir's. They are named as those of a shift.
+const (
+	stepUp   = "ReplicasUp"
+	stepDown = "ReplicasDown"
+)
+
+// move is a plan and what it waits for.
+type move struct {
+	plan    []v1alpha1.ClusterReplicas // by cluster
+	step    string                     // empty: the plan is the decision
+	blocked []v1alpha1.Blocker
+}
+
+// plain plans a workload whose traffic weir does not steer. Members that get more have it planned at once. Members that get
+// fewer keep as many, all together, as are not ready yet in those that stay: as many ready replicas as were wanted until
+// now, or are wanted from now on if that is fewer, are always somewhere. Places come sorted by cluster.
+func plain(places []place, wanted int32) move {
+	var m move
+	var stood int64
+	for i := range places {
+		stood += int64(places[i].planned)
+	}
+	demand := min(int64(wanted), stood)
+	keep := demand
+	var lower []*place
+	for i := range places {
+		p := &places[i]
+		switch {
+		case p.decided < p.planned:
+			lower = append(lower, p)
+			continue
+		case p.decided > p.planned:
+			m.step = stepUp
+			p.planned = p.decided
+		}
+		if p.seen {
+			keep -= int64(min(p.ready, p.decided))
+		}
+	}
+	if len(lower) > 0 {
+		m.lower(places, lower, max(keep, 0))
+	}
+	for _, p := range places {
+		if p.planned > 0 || p.decided > 0 {
+			m.plan = append(m.plan, v1alpha1.ClusterReplicas{Name: p.cluster, Replicas: p.planned})
+		}
+	}
+	return m
+}
+
+// lower takes from members what may go while keep replicas stay in them all together.
+func (m *move) lower(places []place, lower []*place, keep int64) {
+	if i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 }); i >= 0 && keep > 0 {
+		m.step = cmp.Or(m.step, stepDown)
+		m.blocked = append(m.blocked, v1alpha1.Blocker{
+			Code: "HeldByFloor", Cluster: places[i].cluster, Subject: "rollout", Wakes: "RolloutEnded",
+			Message: "a rollout is in progress in " + places[i].cluster + ": replicas go down elsewhere when it has ended",
+		})
+		return
+	}
+	// Those with the fewest ready go first: what stays shall serve.
+	slices.SortStableFunc(lower, func(a, b *place) int { return cmp.Compare(a.ready, b.ready) })
+	var stay int64
+	for _, p := range lower {
+		stay += int64(p.planned)
+	}
+	for _, p := range lower {
+		gone := min(int64(p.planned-p.decided), max(0, stay-keep))
+		if gone > 0 {
+			m.step = cmp.Or(m.step, stepDown)
+		}
+		p.planned -= int32(gone) //nolint:gosec // at most what was planned.
+		stay -= gone
+	}
+	if slices.ContainsFunc(lower, func(p *place) bool { return p.planned > p.decided }) {
+		m.step = cmp.Or(m.step, stepDown)
+		m.waits(places, stay)
+	}
+}
+
+// waits says whom the members that keep replicas wait for.
+func (m *move) waits(places []place, stay int64) {
+	for _, p := range places {
+		b := v1alpha1.Blocker{Cluster: p.cluster}
+		switch {
+		case p.decided == 0 || p.planned > p.decided || p.seen && p.ready >= p.decided:
+			continue
+		case p.held != "":
+			b.Code, b.Subject, b.Wakes, b.Message = "HeldByFloor", p.held, "FloorLowered", fmt.Sprintf(
+				"%s owns the replicas in %s: weir raises nothing there", p.held, p.cluster)
+		case !p.seen:
+			b.Code, b.Wakes, b.Message = "CannotSee", "SightBack", "nobody sees into "+p.cluster+": its replicas do not count as ready"
+		default:
+			b.Code, b.Wakes, b.Message = "NotReady", "ReplicasReady", fmt.Sprintf("%d of %d replicas are ready in %s", p.ready, p.decided, p.cluster)
+		}
+		m.blocked = append(m.blocked, b)
+	}
+	if len(m.blocked) == 0 {
+		m.blocked = append(m.blocked, v1alpha1.Blocker{
+			Code: "NoCapacity", Wakes: "RoomFound", Message: fmt.Sprintf("%d replicas have no place elsewhere and stay where they are", stay),
+		})
+	}
+	m.blocked = m.blocked[:min(len(m.blocked), v1alpha1.MaxBlocked)]
+}

@@ -1,0 +1,200 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/sched"
+)
+
+// FieldManager owns decision and plan in a ResourceBinding's spec, and what is said of both in its status.
+const FieldManager = "weir-schedule"
+
+// Reconciler decides about all ResourceBindings. One goroutine passes at a time.
+type Reconciler struct {
+	Client   client.Client
+	Views    Views
+	Recorder events.EventRecorder
+	Now      func() time.Time
+	Metrics  *Metrics // nil: none are kept
+
+	shapes shapes
+	fleet  map[string]offer // as of the last pass; nil: there was none
+	known  map[types.NamespacedName]*memory
+}
+
+// Reconcile makes one pass over everything; the request says nothing.
+func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	if r.known == nil {
+		r.known, r.shapes = map[types.NamespacedName]*memory{}, shapes{}
+	}
+	begun := time.Now() //nolint:forbidigo // how long a pass takes is not a matter of the clock that is given.
+	in, err := r.gather(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	due := r.due(in)
+	answers := map[types.NamespacedName]*answer{}
+	if len(due) > 0 {
+		due, err = decide(in, due, func() ([]sched.ClusterView, error) { return r.views(ctx, r.Now()) })
+		if err != nil {
+			return ctrl.Result{}, fmt.Errorf("decide about %d workloads: %w", len(due), err)
+		}
+		for i := range due {
+			answers[due[i].entry.key()] = &due[i]
+		}
+	}
+	again, failed := r.write(ctx, in, answers)
+	r.fleet = offers(in.views)
+	r.forget(in)
+	r.Metrics.pass(in, due, time.Since(begun))
+	return ctrl.Result{RequeueAfter: again}, failed
+}
+
+// due are the workloads to decide about, with the reasons.
+func (r *Reconciler) due(in *input) []answer {
+	var fleet *why
+	if r.fleet != nil {
+		fleet = changed(r.fleet, offers(in.views))
+	}
+	versions := versionsOf(in.views)
+	var out []answer
+	for _, e := range in.entries {
+		if w := reason(e, r.known[e.key()], fleet, versions, in.now); w != nil {
+			out = append(out, answer{entry: e, why: *w})
+		}
+	}
+	return out
+}
+
+// write writes what came of a pass, and returns when the next is due without an event. One workload that cannot be written
+// holds up no other.
+func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.NamespacedName]*answer) (time.Duration, error) {
+	var failed []error
+	var again time.Duration
+	soon := func(d time.Duration) {
+		if again == 0 || d < again {
+			again = d
+		}
+	}
+	versions := versionsOf(in.views)
+	for _, e := range in.entries {
+		a := answers[e.key()]
+		if a != nil && a.refresh != "" {
+			soon(hub.SoonAgain)
+			continue
+		}
+		target := e.binding.Spec.Clusters
+		if a != nil {
+			target = a.clusters(target)
+		}
+		out := resultOf(e, a, r.planOf(e, target, in.views), in.now)
+		err := r.apply(ctx, e, &out)
+		switch {
+		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+			// Somebody else wrote it, and that is an event; or it is gone.
+			soon(hub.SoonAgain)
+			continue
+		case err != nil:
+			failed = append(failed, fmt.Errorf("ResourceBinding %s: %w", e.key(), err))
+			continue
+		}
+		if a != nil {
+			r.remember(e, a, versions, in.now)
+		}
+		if m := r.known[e.key()]; m != nil {
+			soon(e.next(m, in.now))
+		}
+	}
+	return again, errors.Join(failed...)
+}
+
+// planOf is what the members shall hold now of a workload.
+func (r *Reconciler) planOf(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterView) move {
+	return plain(places(e, target, views), e.binding.Spec.Replicas)
+}
+
+func (r *Reconciler) remember(e *entry, a *answer, versions uint64, now time.Time) {
+	m := r.known[e.key()]
+	if m == nil {
+		m = &memory{rebalanced: now}
+		if n := len(e.binding.Status.History); n > 0 && a.why.trigger != v1alpha1.TriggerCreated {
+			m.rebalanced = e.binding.Status.History[n-1].Time.Time
+		}
+		r.known[e.key()] = m
+	}
+	if a.why.rebalance {
+		m.rebalanced = now
+	}
+	m.wish, m.preference, m.views, m.decided = wishOf(e.binding), preferenceOf(e.binding), versions, now
+}
+
+// forget drops what is remembered of workloads that are gone.
+func (r *Reconciler) forget(in *input) {
+	there := make(map[types.NamespacedName]bool, len(in.entries))
+	for _, e := range in.entries {
+		there[e.key()] = true
+	}
+	for key := range r.known {
+		if !there[key] {
+			delete(r.known, key)
+		}
+	}
+}
+
+// part is what of a spec this controller writes.
+type part struct {
+	Clusters []v1alpha1.BindingCluster  `json:"clusters,omitempty"`
+	Plan     []v1alpha1.ClusterReplicas `json:"plan,omitempty"`
+}
+
+// apply writes the decision and the plan on top of the version that was read, then what there is to say about them.
+func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
+	b := e.binding
+	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
+	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) {
+		if err := hub.ApplySpec(ctx, r.Client, FieldManager, name, b.ResourceVersion, part{out.clusters, out.plan}); err != nil {
+			return fmt.Errorf("write decision and plan: %w", err)
+		}
+	}
+	before := ownPart(b)
+	if equality.Semantic.DeepEqual(out.status, before) {
+		return nil
+	}
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, out.status); err != nil {
+		return fmt.Errorf("write what was decided: %w", err)
+	}
+	r.tell(e, out, before.Conditions)
+	return nil
+}
+
+// tell makes an event of each turn of Scheduled, about the workload that the user wrote.
+func (r *Reconciler) tell(e *entry, out *result, before []metav1.Condition) {
+	now := meta.FindStatusCondition(out.status.Conditions, v1alpha1.ConditionScheduled)
+	old := meta.FindStatusCondition(before, v1alpha1.ConditionScheduled)
+	if old != nil && old.Status == now.Status && old.Reason == now.Reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if now.Status != metav1.ConditionTrue {
+		kind = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(e.workload, nil, kind, now.Reason, now.Type, "%s", now.Message)
+}

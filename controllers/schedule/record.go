@@ -1,0 +1,87 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/adapter"
+)
+
+// sameDivision says whether two decisions give the same replicas to the same clusters, whatever the views they rest on.
+func sameDivision(a, b []v1alpha1.BindingCluster) bool {
+	return slices.EqualFunc(a, b, func(x, y v1alpha1.BindingCluster) bool { return x.Name == y.Name && x.Replicas == y.Replicas })
+}
+
+// recordOf is a decision as a binding remembers it, cut to what it holds.
+func recordOf(a *answer, now time.Time) v1alpha1.DecisionRecord {
+	d := &a.decision
+	clusters := largest(adapter.Decided(d))
+	out := v1alpha1.DecisionRecord{
+		Time: hub.Time(now), Trigger: a.why.trigger, WishGeneration: a.entry.binding.Spec.WishGeneration,
+		Wanted: int32(d.Wanted), Unplaced: int32(d.Unplaced), //nolint:gosec // both at most what a binding can want.
+		ClusterCount: int32(len(clusters)), ReasonCount: int32(len(d.Reasons)), //nolint:gosec // as many as there are clusters.
+		Clusters: clusters[:min(len(clusters), v1alpha1.MaxDecisionClusters)],
+	}
+	for _, r := range d.Reasons[:min(len(d.Reasons), v1alpha1.MaxDecisionReasons)] {
+		out.Reasons = append(out.Reasons, v1alpha1.DecisionReason{
+			Cluster: r.Cluster, Code: string(r.Code), Message: hub.Clip(r.Message, v1alpha1.MaxReasonMessage),
+		})
+	}
+	return out
+}
+
+// largest are the clusters of a decision, those with the most replicas first.
+func largest(clusters []v1alpha1.BindingCluster) []v1alpha1.BindingCluster {
+	out := slices.Clone(clusters)
+	slices.SortStableFunc(out, func(a, b v1alpha1.BindingCluster) int {
+		return cmp.Or(cmp.Compare(b.Replicas, a.Replicas), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// news says whether a decision is to be remembered: the last record says something else, or there is none.
+func news(history []v1alpha1.DecisionRecord, r *v1alpha1.DecisionRecord) bool {
+	if len(history) == 0 {
+		return true
+	}
+	last := &history[len(history)-1]
+	return last.Wanted != r.Wanted || last.Unplaced != r.Unplaced || last.ClusterCount != r.ClusterCount || !sameDivision(last.Clusters, r.Clusters)
+}
+
+// remembered is a history with one more decision, and without the oldest of too many.
+func remembered(history []v1alpha1.DecisionRecord, r v1alpha1.DecisionRecord) []v1alpha1.DecisionRecord {
+	out := append(slices.Clone(history), r)
+	return out[max(0, len(out)-v1alpha1.MaxDecisions):]
+}
+
+// leftOver says in a sentence why replicas have no place.
+func leftOver(history []v1alpha1.DecisionRecord, unplaced, wanted int32) string {
+	text := fmt.Sprintf("%d of %d replicas fit nowhere", unplaced, wanted)
+	if len(history) == 0 {
+		return text
+	}
+	for i, r := range history[len(history)-1].Reasons {
+		if i == 3 {
+			return text + "; and more in status.history"
+		}
+		text += "; "
+		if r.Cluster != "" {
+			text += r.Cluster + ": "
+		}
+		text += cmp.Or(r.Message, r.Code)
+	}
+	return text
+}
+
+// unplacedOf is how many replicas the decision in force leaves without a place.
+func unplacedOf(d *sched.Decision) int32 {
+	return int32(d.Unplaced) //nolint:gosec // at most what was wanted.
+}

@@ -1,0 +1,163 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/filter"
+)
+
+// tryAgain is how long after a decision a workload that was not placed whole, or waits for nodes, is looked at again
+// because views have moved.
+const tryAgain = 5 * time.Second
+
+// why is the reason to decide, or decide again.
+type why struct {
+	trigger v1alpha1.DecisionTrigger
+	// rebalance: what stands may move to where the weights want it.
+	rebalance bool
+}
+
+// memory is what is remembered of one workload from pass to pass. It is lost with the hub: then everything is decided once
+// more, on what stands, which changes nothing that does not have to change.
+type memory struct {
+	wish       uint64    // hash of the wish that was decided on
+	preference uint64    // hash of the preference in it
+	views      uint64    // hash of the versions of all views
+	decided    time.Time // the last look
+	rebalanced time.Time
+}
+
+// offer is what of a cluster, besides its nodes, may change a decision.
+type offer struct {
+	duty   filter.Duty
+	health filter.Health
+	seen   bool
+	terms  uint64 // hash of labels, taints, region and zone
+}
+
+func offers(views []sched.ClusterView) map[string]offer {
+	out := make(map[string]offer, len(views))
+	for i := range views {
+		v := &views[i]
+		out[v.Cluster] = offer{v.Duty, v.Health, v.Seen, hashOf([]any{v.Labels, v.Taints, v.Region, v.Zone})}
+	}
+	return out
+}
+
+// order in which changes of the fleet are named, where several come at once.
+var order = []v1alpha1.DecisionTrigger{
+	v1alpha1.TriggerDrain, v1alpha1.TriggerClusterDead, v1alpha1.TriggerClusterLeft, v1alpha1.TriggerUndrain,
+	v1alpha1.TriggerClusterReturned, v1alpha1.TriggerClusterJoined, v1alpha1.TriggerClusterSuspect,
+}
+
+// changed says what of the fleet changed between two passes; nil: nothing that could change a decision.
+func changed(before, now map[string]offer) *why {
+	var found []v1alpha1.DecisionTrigger
+	for name, n := range now {
+		b, there := before[name]
+		switch {
+		case !there:
+			found = append(found, v1alpha1.TriggerClusterJoined)
+		case b == n:
+		case n.duty != b.duty && n.duty == filter.Drained:
+			found = append(found, v1alpha1.TriggerDrain)
+		case n.duty != b.duty:
+			found = append(found, v1alpha1.TriggerUndrain)
+		case n.health != b.health && n.health == filter.Healthy:
+			found = append(found, v1alpha1.TriggerClusterReturned)
+		case n.health != b.health && n.health == filter.Suspect:
+			found = append(found, v1alpha1.TriggerClusterSuspect)
+		case n.health != b.health:
+			found = append(found, v1alpha1.TriggerClusterDead)
+		default:
+			found = append(found, v1alpha1.TriggerClusterJoined)
+		}
+	}
+	for name := range before {
+		if _, there := now[name]; !there {
+			found = append(found, v1alpha1.TriggerClusterLeft)
+		}
+	}
+	for _, t := range order {
+		if slices.Contains(found, t) {
+			// A cluster that is given back gets its share back; for anything else only what has to move does.
+			return &why{trigger: t, rebalance: t == v1alpha1.TriggerUndrain}
+		}
+	}
+	return nil
+}
+
+// reason to decide about a workload now; nil: there is none. fleet is what changed of the fleet.
+func reason(e *entry, m *memory, fleet *why, views uint64, now time.Time) *why {
+	b := e.binding
+	switch {
+	case len(b.Status.History) == 0:
+		return &why{trigger: v1alpha1.TriggerCreated}
+	case m == nil:
+		return &why{trigger: v1alpha1.TriggerPeriod}
+	case m.preference != preferenceOf(b):
+		return &why{trigger: v1alpha1.TriggerPreferenceChanged, rebalance: true}
+	case m.wish != wishOf(b):
+		return &why{trigger: v1alpha1.TriggerWishChanged}
+	case fleet != nil:
+		return fleet
+	case now.Sub(m.rebalanced) >= b.Spec.Preference.Period():
+		return &why{trigger: v1alpha1.TriggerPeriod, rebalance: true}
+	case m.views != views && now.Sub(m.decided) >= tryAgain && e.unsettled():
+		return &why{trigger: v1alpha1.TriggerCapacityChanged}
+	}
+	return nil
+}
+
+// unsettled says whether more or less room somewhere may change the decision.
+func (e *entry) unsettled() bool {
+	for _, c := range e.request.Current {
+		if c.Waiting > 0 {
+			return true
+		}
+	}
+	return e.binding.Status.Unplaced > 0
+}
+
+// next is when the workload is due without an event.
+func (e *entry) next(m *memory, now time.Time) time.Duration {
+	due := m.rebalanced.Add(e.binding.Spec.Preference.Period()).Sub(now)
+	if e.unsettled() {
+		due = min(due, tryAgain)
+	}
+	return max(due, time.Second)
+}
+
+func wishOf(b *v1alpha1.ResourceBinding) uint64 {
+	wish := b.Spec
+	wish.Clusters, wish.Plan = nil, nil
+	return hashOf(wish)
+}
+
+func preferenceOf(b *v1alpha1.ResourceBinding) uint64 { return hashOf(b.Spec.Preference) }
+
+func versionsOf(views []sched.ClusterView) uint64 {
+	versions := make([]any, 0, 2*len(views))
+	for i := range views {
+		versions = append(versions, views[i].Cluster, views[i].Version)
+	}
+	return hashOf(versions)
+}
+
+func hashOf(v any) uint64 {
+	h := fnv.New64a()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return 0 // not of what comes from JSON.
+	}
+	_, _ = h.Write(raw)
+	return h.Sum64()
+}

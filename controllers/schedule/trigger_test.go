@@ -1,0 +1,102 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/filter"
+)
+
+func TestWhatChangedOfTheFleetIsNamed(t *testing.T) {
+	fleet := func(change func(*sched.ClusterView)) map[string]offer {
+		v := sched.ClusterView{Cluster: "c1", Seen: true, Region: "north"}
+		if change != nil {
+			change(&v)
+		}
+		return offers([]sched.ClusterView{v, {Cluster: "c2"}})
+	}
+	drained := func(v *sched.ClusterView) { v.Duty = filter.Drained }
+	suspect := func(v *sched.ClusterView) { v.Health = filter.Suspect }
+	for name, c := range map[string]struct {
+		before, now map[string]offer
+		trigger     v1alpha1.DecisionTrigger
+		rebalance   bool
+	}{
+		"nothing":        {fleet(nil), fleet(nil), "", false},
+		"a newer view":   {fleet(nil), fleet(func(v *sched.ClusterView) { v.Version = 9 }), "", false},
+		"a drain":        {fleet(nil), fleet(drained), v1alpha1.TriggerDrain, false},
+		"an undrain":     {fleet(drained), fleet(nil), v1alpha1.TriggerUndrain, true},
+		"suspect":        {fleet(nil), fleet(suspect), v1alpha1.TriggerClusterSuspect, false},
+		"dead":           {fleet(suspect), fleet(func(v *sched.ClusterView) { v.Health = filter.Dead }), v1alpha1.TriggerClusterDead, false},
+		"back":           {fleet(suspect), fleet(nil), v1alpha1.TriggerClusterReturned, false},
+		"joined":         {offers(nil), fleet(nil), v1alpha1.TriggerClusterJoined, false},
+		"left":           {fleet(nil), offers([]sched.ClusterView{{Cluster: "c2"}}), v1alpha1.TriggerClusterLeft, false},
+		"another region": {fleet(nil), fleet(func(v *sched.ClusterView) { v.Region = "south" }), v1alpha1.TriggerClusterJoined, false},
+		"seen at last":   {fleet(func(v *sched.ClusterView) { v.Seen = false }), fleet(nil), v1alpha1.TriggerClusterJoined, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := changed(c.before, c.now)
+			switch {
+			case got == nil && c.trigger == "":
+			case got == nil || got.trigger != c.trigger || got.rebalance != c.rebalance:
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
+	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	entryOf := func(change func(*v1alpha1.ResourceBinding)) *entry {
+		b := &v1alpha1.ResourceBinding{}
+		b.Spec.Replicas = 3
+		b.Status.History = []v1alpha1.DecisionRecord{{Time: metav1.NewTime(now), Trigger: v1alpha1.TriggerCreated}}
+		if change != nil {
+			change(b)
+		}
+		return &entry{binding: b}
+	}
+	base := entryOf(nil)
+	known := func() *memory {
+		return &memory{wish: wishOf(base.binding), preference: preferenceOf(base.binding), views: 1, decided: now, rebalanced: now}
+	}
+	for name, c := range map[string]struct {
+		entry *entry
+		known *memory
+		fleet *why
+		views uint64
+		after time.Duration
+		want  v1alpha1.DecisionTrigger
+	}{
+		"nothing":               {base, known(), nil, 1, time.Minute, ""},
+		"new":                   {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
+		"a hub that began anew": {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
+		"another wish":          {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), nil, 1, 0, v1alpha1.TriggerWishChanged},
+		"another preference":    {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Preference = &v1alpha1.ReplicaPreference{} }), known(), nil, 1, 0, v1alpha1.TriggerPreferenceChanged},
+		"its own decision": {entryOf(func(b *v1alpha1.ResourceBinding) {
+			b.Spec.Clusters = []v1alpha1.BindingCluster{{Name: "c1", Replicas: 3}}
+		}), known(), nil, 1, 0, ""},
+		"the fleet":                          {base, known(), &why{trigger: v1alpha1.TriggerDrain}, 1, 0, v1alpha1.TriggerDrain},
+		"the period":                         {base, known(), nil, 1, 5 * time.Minute, v1alpha1.TriggerPeriod},
+		"room, where nothing waits for it":   {base, known(), nil, 2, time.Minute, ""},
+		"room, where a replica waits for it": {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.Unplaced = 1 }), known(), nil, 2, time.Minute, v1alpha1.TriggerCapacityChanged},
+		"room, a moment ago":                 {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.Unplaced = 1 }), known(), nil, 2, time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := reason(c.entry, c.known, c.fleet, c.views, now.Add(c.after))
+			if got == nil && c.want == "" {
+				return
+			}
+			if got == nil || got.trigger != c.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
