@@ -94,6 +94,11 @@ type GlobalServiceCluster struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	FencedPods int32 `json:"fencedPods,omitempty"`
+	// fence says how fencedPods is meant: Exact, or Keep once the workload was told to have fewer replicas and the fenced
+	// pods go: those that carry the fence keep it, and no other pod gets it in their place.
+	// +kubebuilder:default=Exact
+	// +optional
+	Fence FenceRule `json:"fence,omitempty"`
 	// newPods says whether pods that are created shall come up fenced.
 	// +kubebuilder:default=Open
 	// +optional
@@ -105,6 +110,17 @@ type GlobalServiceCluster struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 }
+
+// FenceRule says how a number of fenced pods is meant.
+//
+// +kubebuilder:validation:Enum=Exact;Keep
+type FenceRule string
+
+// The number is kept by fencing more pods or fewer; or it is what stood, and only falls.
+const (
+	FenceExact FenceRule = "Exact"
+	FenceKeep  FenceRule = "Keep"
+)
 
 // PodAdmission says how pods of a service come up in a member.
 //

@@ -66,7 +66,7 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 	owned := ownedBy(facts)
 	var out []podLabel
 	for _, p := range pods {
-		want := whole || left > 0 && p.GetReady()
+		want := whole || left > 0 && p.GetReady() && (p.GetFenced() || plan.Fence != v1alpha1.FenceKeep)
 		if p.GetReady() && left > 0 {
 			left--
 		}

@@ -15,9 +15,10 @@ import (
 // leaseTime is how old a proof may be for a step to rest on it.
 const leaseTime = 10 * time.Second
 
-// stateOf turns what stands in objects into what the core looks at. drains are those that name one of the service's
-// clusters; now is compared with times in status and never kept.
-func stateOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) shift.State {
+// stateOf turns what stands in objects into what the core looks at. binding is that of the federated workload behind the
+// service, nil where weir does not own its pods; drains are those that name one of the service's clusters; now is compared
+// with times in status and never kept.
+func stateOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, drains []v1alpha1.ClusterDrain, now time.Time) shift.State {
 	wants := wantsOf(drains)
 	policy := policyOf(gs)
 	wait := waitedFor(gs, drains, now)
@@ -42,12 +43,15 @@ func stateOf(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now tim
 	if len(gs.Status.Foreign) > 0 {
 		s.Foreign = gs.Status.Foreign[0]
 	}
-	s.Clusters = clustersOf(gs, wants, now)
+	s.Clusters = clustersOf(gs, binding, wants, now)
 	for _, c := range s.Clusters {
 		s.Limits.FenceStep = max(s.Limits.FenceStep, policy.Pace.FenceStep(c.Ready))
 		if c.Goal != shift.Drain {
 			s.Demand += c.Before.Replicas
 		}
+	}
+	if binding != nil {
+		own(&s, gs, binding, wants)
 	}
 	mutate(&s)
 	return s
@@ -101,7 +105,7 @@ func policyOf(gs *v1alpha1.GlobalService) v1alpha1.TrafficPolicySpec {
 	return v1alpha1.DefaultTrafficPolicySpec()
 }
 
-func clustersOf(gs *v1alpha1.GlobalService, wants map[string]want, now time.Time) []shift.Cluster {
+func clustersOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want, now time.Time) []shift.Cluster {
 	plans := map[string]v1alpha1.GlobalServiceCluster{}
 	for _, p := range gs.Spec.Clusters {
 		plans[p.Name] = p
@@ -112,7 +116,7 @@ func clustersOf(gs *v1alpha1.GlobalService, wants map[string]want, now time.Time
 			before[b.Name] = b
 		}
 	}
-	target := targetSplit(gs, wants)
+	target := targetSplit(gs, binding, wants)
 	written := gs.Spec.Phase == v1alpha1.RulesWeights
 	var out []shift.Cluster
 	for _, seen := range gs.Status.Clusters {
@@ -123,7 +127,7 @@ func clustersOf(gs *v1alpha1.GlobalService, wants map[string]want, now time.Time
 			Applied: seen.Replicas, Ready: seen.Ready, Fenced: min(seen.Fenced, seen.Ready),
 			HeldLo: shift.Permille(seen.Weight.ProvenLow), HeldHi: shift.Permille(seen.Weight.ProvenHigh),
 			DNS:   shift.Unused,
-			Quiet: quietOf(gs, seen, w, now), InFlight: inFlightOf(gs, seen, w, now),
+			Quiet: quietOf(gs, seen, w, binding != nil, now), InFlight: inFlightOf(gs, seen, w, binding != nil, now),
 		}
 		if written {
 			c.Wrote = shift.Permille(plan.Weight)
@@ -149,10 +153,12 @@ func clustersOf(gs *v1alpha1.GlobalService, wants map[string]want, now time.Time
 	return out
 }
 
-// targetSplit is FollowReplicas: shares in proportion to the replicas that the clusters in service ask for. Wanted
-// replicas, not ready ones: a crash is the reflex's to absorb, and weights that followed each crash would flap.
-func targetSplit(gs *v1alpha1.GlobalService, wants map[string]want) map[string]shift.Permille {
+// targetSplit is FollowReplicas: shares in proportion to the replicas that the clusters in service ask for, or, of a
+// federated workload, shall come to have. Wanted replicas, not ready ones: a crash is the reflex's to absorb, and weights
+// that followed each crash would flap.
+func targetSplit(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want) map[string]shift.Permille {
 	var total int64
+	decided := decidedOf(binding)
 	in := map[string]int64{}
 	for _, c := range gs.Status.Clusters {
 		in[c.Name] = 0
@@ -160,6 +166,9 @@ func targetSplit(gs *v1alpha1.GlobalService, wants map[string]want) map[string]s
 			continue
 		}
 		in[c.Name] = int64(max(c.Replicas, 0))
+		if binding != nil {
+			in[c.Name] = int64(decided[c.Name])
+		}
 		total += in[c.Name]
 	}
 	if total == 0 {

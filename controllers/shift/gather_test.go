@@ -40,12 +40,12 @@ func drainOf(cluster string, goal v1alpha1.GoalKind, age time.Duration) v1alpha1
 
 func TestSplitFollowsWantedReplicasOfClustersInService(t *testing.T) {
 	gs := service(seen("c1", 3, 3), seen("c2", 3, 0), seen("c3", 3, 3))
-	got := targetSplit(gs, nil)
+	got := targetSplit(gs, nil, nil)
 	want := map[string]shift.Permille{"c1": 334, "c2": 333, "c3": 333}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	got = targetSplit(gs, wantsOf([]v1alpha1.ClusterDrain{drainOf("c2", v1alpha1.GoalDrain, time.Minute)}))
+	got = targetSplit(gs, nil, wantsOf([]v1alpha1.ClusterDrain{drainOf("c2", v1alpha1.GoalDrain, time.Minute)}))
 	want = map[string]shift.Permille{"c1": 500, "c2": 0, "c3": 500}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -56,7 +56,7 @@ func TestSplitKeepsWhatStandsWhenNothingTellsHowToSplit(t *testing.T) {
 	gs := service(seen("c1", 0, 0), seen("c2", 0, 0))
 	gs.Spec.Clusters = []v1alpha1.GlobalServiceCluster{{Name: "c1", Weight: 700}, {Name: "c2", Weight: 300}}
 	want := map[string]shift.Permille{"c1": 700, "c2": 300}
-	if d := cmp.Diff(want, targetSplit(gs, nil)); d != "" {
+	if d := cmp.Diff(want, targetSplit(gs, nil, nil)); d != "" {
 		t.Error(d)
 	}
 }
@@ -70,7 +70,7 @@ func TestSplitAlwaysSumsToTheWholeAndGivesNothingForNothing(t *testing.T) {
 			clusters = append(clusters, seen(string(rune('a'+i)), r, r))
 			total += r
 		}
-		split := targetSplit(service(clusters...), nil)
+		split := targetSplit(service(clusters...), nil, nil)
 		var sum shift.Permille
 		for i, r := range replicas {
 			share := split[string(rune('a'+i))]
@@ -147,10 +147,10 @@ func TestQuietTurnsOverdueOnlyAfterTheLimitSinceTheLastFence(t *testing.T) {
 	gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Fence", Cluster: "c2", StartedAt: metav1.NewMicroTime(now.Add(-4 * time.Minute))}}
 	d := drainOf("c2", v1alpha1.GoalDrain, time.Hour)
 	w := wantsOf([]v1alpha1.ClusterDrain{d})["c2"]
-	if got := quietOf(gs, gs.Status.Clusters[1], w, now); got != shift.Busy {
+	if got := quietOf(gs, gs.Status.Clusters[1], w, false, now); got != shift.Busy {
 		t.Errorf("before the limit: %s", got)
 	}
-	if got := quietOf(gs, gs.Status.Clusters[1], w, now.Add(2*time.Minute)); got != shift.Overdue {
+	if got := quietOf(gs, gs.Status.Clusters[1], w, false, now.Add(2*time.Minute)); got != shift.Overdue {
 		t.Errorf("after the limit: %s", got)
 	}
 }
@@ -169,7 +169,7 @@ func TestTheFirstDrainGoesFirst(t *testing.T) {
 
 func TestAStateGatheredFromObjectsIsValidAndBeginsWithTheRules(t *testing.T) {
 	gs := service(seen("c1", 3, 3), seen("c2", 3, 3), seen("c3", 3, 3))
-	s := stateOf(gs, nil, now)
+	s := stateOf(gs, nil, nil, now)
 	if err := shift.Validate(s); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestAStateGatheredFromObjectsIsValidAndBeginsWithTheRules(t *testing.T) {
 }
 
 func TestAStepThatThePlanCannotHoldIsRefused(t *testing.T) {
-	s := stateOf(service(seen("c1", 3, 3), seen("c2", 3, 3)), nil, now)
+	s := stateOf(service(seen("c1", 3, 3), seen("c2", 3, 3)), nil, nil, now)
 	if _, err := planOf(v1alpha1.GlobalServiceSpec{}, s, shift.Step{Kind: shift.ReplicasDown, Cluster: "c2"}); err == nil {
 		t.Error("a step that removes pods was written into a plan that moves traffic only")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-io/weir/mesh/shift"
 )
 
-// defaultQuietTimeout stands in for a drain without a limit of its own.
+// defaultQuietTimeout stands in for a drain without a limit of its own, and for moves that no drain asked for.
 const defaultQuietTimeout = 5 * time.Minute
 
 // waited is how long the write under way has been waited for.
@@ -77,12 +77,13 @@ func laggards(lines []string) []shift.Laggard {
 	return out
 }
 
-// quietOf says how quiet the fenced pods are; the limit counts from the last step of the fence.
-func quietOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, now time.Time) shift.Quiet {
+// quietOf says how quiet the fenced pods are; the limit counts from the last step of the fence. owned says that pods may go
+// without a drain of their cluster too.
+func quietOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, owned bool, now time.Time) shift.Quiet {
 	if c.Quiet == v1alpha1.QuietQuiet {
 		return shift.Twice
 	}
-	if quietLimitPassed(gs, c.Name, w, now) {
+	if quietLimitPassed(gs, c.Name, w, owned, now) {
 		return shift.Overdue
 	}
 	switch c.Quiet {
@@ -95,11 +96,11 @@ func quietOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, 
 	return shift.Busy
 }
 
-func inFlightOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, now time.Time) shift.InFlight {
+func inFlightOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatus, w want, owned bool, now time.Time) shift.InFlight {
 	switch {
 	case c.InFlight != nil && *c.InFlight == 0:
 		return shift.NoWork
-	case quietLimitPassed(gs, c.Name, w, now):
+	case quietLimitPassed(gs, c.Name, w, owned, now):
 		return shift.WorkOverdue
 	case c.InFlight == nil:
 		return shift.WorkNotMeasured
@@ -107,12 +108,12 @@ func inFlightOf(gs *v1alpha1.GlobalService, c v1alpha1.GlobalServiceClusterStatu
 	return shift.SomeWork
 }
 
-func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, now time.Time) bool {
-	if w.drain == nil {
+func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, owned bool, now time.Time) bool {
+	if w.drain == nil && !owned {
 		return false
 	}
 	limit := defaultQuietTimeout
-	if w.drain.Spec.QuietTimeout != nil {
+	if w.drain != nil && w.drain.Spec.QuietTimeout != nil {
 		limit = w.drain.Spec.QuietTimeout.Duration
 	}
 	for _, s := range slices.Backward(gs.Status.Steps) {

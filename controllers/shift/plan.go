@@ -15,8 +15,9 @@ import (
 	"github.com/weir-io/weir/mesh/shift"
 )
 
-// planOf writes a step into a plan. The plan names every cluster of the state, sorted, and nothing else changes but
-// what the step says. A step that this plan has no field for is an error: it must not be lost in silence.
+// planOf writes a step into a plan. The plan names every cluster of the state, sorted, with the replicas that stand where
+// weir owns them, and nothing else changes but what the step says. A step that this plan has no field for is an error: it
+// must not be lost in silence.
 func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step) (v1alpha1.GlobalServiceSpec, error) {
 	out := *spec.DeepCopy()
 	out.Clusters = mergeClusters(spec.Clusters, state)
@@ -33,7 +34,7 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 		}
 	case shift.Fence, shift.Unfence:
 		c := find(out.Clusters, step.Cluster)
-		c.FencedPods, c.NewPods = step.Fenced, v1alpha1.PodsOpen
+		c.FencedPods, c.Fence, c.NewPods = step.Fenced, v1alpha1.FenceExact, v1alpha1.PodsOpen
 		if step.Entry == shift.Shut {
 			c.NewPods = v1alpha1.PodsFenced
 		}
@@ -46,13 +47,44 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 		}
 	case shift.Release:
 		out.Record = nil
+		release(out.Clusters, state)
 		if !anyFence(out.Clusters) {
 			out.FenceGeneration = 0 // a fence of nothing need not be proven for ever
 		}
-	default:
-		return spec, fmt.Errorf("step %s of %s: this plan moves traffic only", step.Kind, state.Service)
+	case shift.ReplicasUp, shift.ReplicasDown:
+		if state.Replicas != shift.Owned {
+			return spec, fmt.Errorf("step %s of %s: its replicas are not weir's", step.Kind, state.Service)
+		}
+		replicate(find(out.Clusters, step.Cluster), step)
+	case shift.DNSOut, shift.DNSIn:
+		return spec, fmt.Errorf("step %s of %s: this plan has no field for it", step.Kind, state.Service)
 	}
 	return out, nil
+}
+
+// replicate plans another number of replicas. Pods that come up fenced are all to be fenced; where fenced ones go, no other
+// is fenced in their place.
+func replicate(c *v1alpha1.GlobalServiceCluster, step shift.Step) {
+	c.Replicas = &step.Replicas
+	switch {
+	case c.NewPods == v1alpha1.PodsFenced:
+		c.FencedPods = max(c.FencedPods, step.Replicas)
+	case step.Kind == shift.ReplicasDown && c.FencedPods > 0:
+		c.Fence = v1alpha1.FenceKeep
+	}
+}
+
+// release forgets fences of pods that are gone, and opens clusters that hold none: what comes there next comes at rest.
+func release(clusters []v1alpha1.GlobalServiceCluster, state shift.State) {
+	for _, c := range state.Clusters {
+		p := find(clusters, c.Name)
+		if c.Ready == 0 && c.Sight == shift.Seen {
+			p.NewPods = v1alpha1.PodsOpen
+		}
+		if c.Fenced == 0 && p.NewPods == v1alpha1.PodsOpen {
+			p.FencedPods, p.Fence = 0, v1alpha1.FenceExact
+		}
+	}
 }
 
 func anyFence(clusters []v1alpha1.GlobalServiceCluster) bool {
@@ -74,9 +106,16 @@ func recordOf(state shift.State, now metav1.Time) *v1alpha1.ShiftRecord {
 func mergeClusters(have []v1alpha1.GlobalServiceCluster, state shift.State) []v1alpha1.GlobalServiceCluster {
 	var out []v1alpha1.GlobalServiceCluster
 	for _, c := range state.Clusters {
-		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, NewPods: v1alpha1.PodsOpen}
+		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen}
 		if i := slices.IndexFunc(have, func(h v1alpha1.GlobalServiceCluster) bool { return h.Name == c.Name }); i >= 0 {
 			plan = have[i]
+		}
+		switch {
+		case state.Replicas == shift.Plain:
+			plan.Replicas = nil
+		case plan.Replicas == nil:
+			stands := c.Applied
+			plan.Replicas = &stands
 		}
 		out = append(out, plan)
 	}

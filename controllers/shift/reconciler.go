@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,7 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Named("shift").
 		For(&v1alpha1.GlobalService{}).
 		Watches(&v1alpha1.ClusterDrain{}, handler.EnqueueRequestsFromMapFunc(r.servicesOf)).
+		Watches(&v1alpha1.ResourceBinding{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfBinding)).
 		Complete(r)
 }
 
@@ -63,6 +65,22 @@ func (r *Reconciler) servicesOf(ctx context.Context, _ client.Object) []reconcil
 	return out
 }
 
+// servicesOfBinding returns the services behind which a federated workload is.
+func (r *Reconciler) servicesOfBinding(ctx context.Context, binding client.Object) []reconcile.Request {
+	var list v1alpha1.GlobalServiceList
+	if err := r.Client.List(ctx, &list, client.InNamespace(binding.GetNamespace())); err != nil {
+		logf.FromContext(ctx).Error(err, "list global services")
+		return nil
+	}
+	var out []reconcile.Request
+	for _, gs := range list.Items {
+		if slices.Contains(gs.Bindings(), client.ObjectKeyFromObject(binding).String()) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&gs)})
+		}
+	}
+	return out
+}
+
 // Reconcile gathers, asks for the next step, and writes it down.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var gs v1alpha1.GlobalService
@@ -76,7 +94,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	state := stateOf(&gs, drains, r.Now())
+	binding, err := r.bindingOf(ctx, &gs)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	state := stateOf(&gs, binding, drains, r.Now())
 	moving := slices.ContainsFunc(state.Clusters, func(c shift.Cluster) bool { return c.Goal != shift.Stay })
 	if moving && gs.Spec.Record == nil {
 		return r.open(ctx, &gs, state)
@@ -85,6 +107,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
 	step, blocked := shift.Next(state)
+	if binding != nil {
+		step.Finished = slices.DeleteFunc(step.Finished, func(name string) bool { return !carriedOut(&gs, binding, name) })
+	}
 	plan, err := planOf(gs.Spec, state, step)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -95,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
-	if moving || len(blocked) > 0 {
+	if moving || gs.Spec.Record != nil || len(blocked) > 0 {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	return ctrl.Result{}, nil
@@ -118,6 +143,23 @@ func (r *Reconciler) drainsOf(ctx context.Context, gs *v1alpha1.GlobalService) (
 			return c.Name == d.Spec.ClusterName
 		})
 	}), nil
+}
+
+// bindingOf reads the binding of the workload that weir owns behind a service; nil: its pods are not weir's.
+func (r *Reconciler) bindingOf(ctx context.Context, gs *v1alpha1.GlobalService) (*v1alpha1.ResourceBinding, error) {
+	namespace, name, ok := strings.Cut(gs.Binding(), "/")
+	if !ok {
+		return nil, nil //nolint:nilnil // no binding is an answer.
+	}
+	var out v1alpha1.ResourceBinding
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &out)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && !out.DeletionTimestamp.IsZero():
+		return nil, nil //nolint:nilnil // who wanted the workload divided is gone.
+	case err != nil:
+		return nil, fmt.Errorf("read binding %s/%s: %w", namespace, name, err)
+	}
+	return &out, nil
 }
 
 // open writes down what stands, before the first step of a move.

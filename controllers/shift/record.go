@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
@@ -41,10 +42,16 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 			Kind: kind.String(), Cluster: cluster, Message: hub.Clip(sentence(step, kind, cluster), v1alpha1.MaxMessage),
 			Generation: plan.Generation, FenceGeneration: plan.FenceGeneration, StartedAt: metav1.NewMicroTime(r.Now()),
 			Weights: remembered(gs.Status.Weights, step.Proofs.Weights), Fence: remembered(gs.Status.Fence, step.Proofs.Fence),
-			TraceID: tracing.IDOf(drains, cluster),
+			TraceID: tracing.IDOf(drains, cluster), Quiet: quietWord(step.Proofs.Quiet),
 		}
-		if d := wants[cluster].drain; d != nil {
-			rec.Goal = d.Status.Goal
+		switch d := served(wants, cluster); {
+		case d != nil:
+			rec.Goal, rec.TraceID = d.Status.Goal, tracing.ID(d)
+		case gs.Spec.Record != nil:
+			rec.Goal = v1alpha1.GoalMove
+		}
+		if kind == shift.ReplicasUp || kind == shift.ReplicasDown {
+			rec.Replicas = &step.Replicas
 		}
 		return rec
 	}
@@ -60,6 +67,32 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 		}
 	}
 	return out
+}
+
+// served is the drain that a step serves: its cluster's own, else the one that asked first, for whose sake other clusters
+// get or give back replicas. Nil: no drain is going on.
+func served(wants map[string]want, cluster string) *v1alpha1.ClusterDrain {
+	if d := wants[cluster].drain; d != nil {
+		return d
+	}
+	var first want
+	for _, w := range wants {
+		if first.drain == nil || w.turn < first.turn {
+			first = w
+		}
+	}
+	return first.drain
+}
+
+func quietWord(e shift.Evidence) v1alpha1.QuietState {
+	switch e {
+	case shift.Measured:
+		return v1alpha1.QuietQuiet
+	case shift.Limit:
+		return v1alpha1.QuietLimit
+	case shift.NotAsked:
+	}
+	return ""
 }
 
 // remembered is a proof as a step keeps it: what it rested on, cut so that thirty-two of them fit into one object.
@@ -83,7 +116,7 @@ func repeats(steps []v1alpha1.StepRecord, rec v1alpha1.StepRecord) bool {
 		return false
 	}
 	last := steps[len(steps)-1]
-	return last.Kind == rec.Kind && last.Cluster == rec.Cluster && last.Goal == rec.Goal &&
+	return last.Kind == rec.Kind && last.Cluster == rec.Cluster && last.Goal == rec.Goal && ptr.Equal(last.Replicas, rec.Replicas) &&
 		last.Generation == rec.Generation && last.FenceGeneration == rec.FenceGeneration
 }
 
@@ -158,7 +191,11 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 		return "letting go of the record of the move"
 	case shift.Done:
 		return fmt.Sprintf("%s is where it was wanted", cluster)
-	case shift.Wait, shift.ReplicasUp, shift.ReplicasDown, shift.DNSOut, shift.DNSIn:
+	case shift.ReplicasUp:
+		return fmt.Sprintf("asking for %d replicas in %s", step.Replicas, cluster)
+	case shift.ReplicasDown:
+		return fmt.Sprintf("leaving %d replicas in %s: the others are fenced, quiet and idle, or were never ready", step.Replicas, cluster)
+	case shift.Wait, shift.DNSOut, shift.DNSIn:
 	}
 	return "waiting"
 }

@@ -145,6 +145,20 @@ func safetyMutants() []mutant {
 			name: "weights do not wait for rules", breaks: OneWrite,
 			lie: func(s *State) { believe(&s.Rules) },
 		},
+		{name: "pods go in mid-rollout", breaks: Emptied, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
+		{name: "weight rises in mid-rollout", breaks: Carried, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
+		{name: "two set one number", breaks: Kept, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
+		{
+			name: "a part goes unfenced", breaks: Emptied,
+			bend: func(s State, step Step, why []Blocked) (Step, []Blocked) {
+				for _, c := range s.Clusters {
+					if step.Kind == Fence && c.Name == step.Cluster && c.Target.Replicas > 0 && c.Goal == Move {
+						return Step{Kind: ReplicasDown, Cluster: c.Name, Replicas: c.Target.Replicas}, why
+					}
+				}
+				return step, why
+			},
+		},
 		{name: "somebody else writes too", breaks: OneWrite, lie: func(s *State) { s.Foreign = "" }},
 		{
 			name: "the next of the fence does not wait for the last", breaks: OneWrite,
@@ -220,6 +234,7 @@ func livenessMutants() []mutant {
 				return step, why
 			},
 		},
+		{name: "an outdated decision counts", breaks: Ends, lie: func(s *State) { s.Decision = Current }},
 		{
 			name: "Done at weight zero", breaks: Ends,
 			bend: func(s State, step Step, why []Blocked) (Step, []Blocked) {
@@ -251,6 +266,14 @@ func hunting() []*suite {
 		{
 			name: "budget", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: drain,
 			demand: 2, budget: 3, maxStep: 500, faults: 2, kinds: lose | lapse, users: true,
+		},
+		{
+			name: "held", replicas: Owned, before: []int32{1, 2}, grown: []int32{0, 3}, goals: drain,
+			demand: 3, faults: 1, kinds: roll | scale | reconsult, users: true,
+		},
+		{
+			name: "a part", replicas: Owned, before: []int32{2, 1}, grown: []int32{1, 2}, goals: []Goal{Move, Move},
+			demand: 3, faults: 1, kinds: roll | scale | reconsult | lapse, users: true,
 		},
 	}
 }

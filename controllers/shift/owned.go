@@ -1,0 +1,152 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shift
+
+import (
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/mesh/shift"
+	"github.com/weir-io/weir/sched/reason"
+)
+
+// own adds to a state what is to be moved besides traffic: the replicas of the workload that weir owns. Where they shall
+// come to be is the binding's decision; where they are asked for now is the plan of this service.
+func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want) {
+	s.Replicas = shift.Owned
+	decided := decidedOf(binding)
+	back := goesBack(s.Clusters)
+	var before, target int32
+	for i := range s.Clusters {
+		c := &s.Clusters[i]
+		row := rowOf(binding, c.Name)
+		c.Hold = holdOf(row)
+		c.Applied = plannedOf(gs, binding, c.Name)
+		if c.Hold == shift.Autoscaled {
+			c.Applied = row.Applied // whatever was planned: another one sets it
+		}
+		if s.Record == shift.Closed {
+			c.Before.Replicas = c.Applied
+		}
+		c.Target.Replicas = decided[c.Name]
+		if c.Goal == shift.Drain {
+			c.Target.Replicas = 0
+		}
+		if c.Goal == shift.Stay && !back && c.Target.Replicas != c.Before.Replicas {
+			// What the user wished for, and was given whole, needs no consent beside the wish.
+			c.Goal, c.Accepted = shift.Move, binding.Status.Unplaced == 0
+		}
+		before += c.Before.Replicas
+		target += c.Target.Replicas
+	}
+	s.Demand = before
+	if !back {
+		s.Demand = min(before, target) // fewer wanted is fewer needed
+	}
+	if outdated(binding, wants) {
+		s.Decision = shift.Outdated
+	}
+}
+
+// goesBack says whether aborts are all that is asked for: then everything returns to where it was, whatever was decided
+// since.
+func goesBack(clusters []shift.Cluster) bool {
+	back := false
+	for _, c := range clusters {
+		if c.Goal != shift.Stay && c.Goal != shift.Abort {
+			return false
+		}
+		back = back || c.Goal == shift.Abort
+	}
+	return back
+}
+
+// decidedOf is how many replicas each cluster shall come to have.
+func decidedOf(binding *v1alpha1.ResourceBinding) map[string]int32 {
+	out := map[string]int32{}
+	if binding != nil {
+		for _, c := range binding.Spec.Clusters {
+			out[c.Name] = c.Replicas
+		}
+	}
+	return out
+}
+
+// plannedOf is how many replicas the plan asks of a cluster. Before this service has a plan for them, what stands is the
+// plan.
+func plannedOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, cluster string) int32 {
+	for _, c := range gs.Spec.Clusters {
+		if c.Name == cluster && c.Replicas != nil {
+			return *c.Replicas
+		}
+	}
+	for _, p := range binding.Spec.Plan {
+		if p.Name == cluster {
+			return p.Replicas
+		}
+	}
+	return rowOf(binding, cluster).Applied
+}
+
+// rowOf is what was seen of the workload in a cluster.
+func rowOf(binding *v1alpha1.ResourceBinding, cluster string) v1alpha1.MemberReplicas {
+	for _, row := range binding.Status.Clusters {
+		if row.Name == cluster {
+			return row
+		}
+	}
+	return v1alpha1.MemberReplicas{Name: cluster}
+}
+
+func holdOf(row v1alpha1.MemberReplicas) shift.Hold {
+	switch {
+	case row.Reason == v1alpha1.ReasonHPA:
+		return shift.Autoscaled
+	case row.Rollout == v1alpha1.RolloutProgressing || row.Rollout == v1alpha1.RolloutStuck:
+		return shift.RollingOut
+	}
+	return shift.Unheld
+}
+
+// outdated says whether the decision was made before a drain was asked for, or while one was in force that is no more.
+// Reasons are those of the decision only where the newest record is of the same division: the decision is written first.
+func outdated(binding *v1alpha1.ResourceBinding, wants map[string]want) bool {
+	history := binding.Status.History
+	if len(binding.Spec.Clusters) == 0 && len(history) == 0 {
+		return true // nothing was decided yet
+	}
+	decided := decidedOf(binding)
+	for cluster, w := range wants {
+		if w.goal == shift.Drain && decided[cluster] > 0 {
+			return true
+		}
+	}
+	if len(history) == 0 || !recorded(history[len(history)-1], decided) {
+		return false
+	}
+	return slices.ContainsFunc(history[len(history)-1].Reasons, func(r v1alpha1.DecisionReason) bool {
+		return r.Code == string(reason.Drained) && wants[r.Cluster].goal != shift.Drain
+	})
+}
+
+// recorded says whether a record is of the division that is in force.
+func recorded(r v1alpha1.DecisionRecord, decided map[string]int32) bool {
+	var placed int32
+	for _, n := range decided {
+		if n > 0 {
+			placed++
+		}
+	}
+	for _, c := range r.Clusters {
+		if decided[c.Name] != c.Replicas {
+			return false
+		}
+	}
+	return placed == max(r.ClusterCount, int32(len(r.Clusters))) //nolint:gosec // at most a hundred.
+}
+
+// carriedOut says whether a member's workload was seen to ask for what is planned: until then nothing is finished there.
+func carriedOut(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, cluster string) bool {
+	return rowOf(binding, cluster).Applied == plannedOf(gs, binding, cluster)
+}
