@@ -77,6 +77,9 @@ func lastCopies(cluster string, drains []v1alpha1.ClusterDrain, services []v1alp
 	}
 	var out []string
 	for _, gs := range services {
+		if gs.Binding() != "" && len(gs.Status.Clusters) > 1 {
+			continue // weir brings replicas up elsewhere first, or its shift says why it cannot
+		}
 		var here, elsewhere int32
 		for _, c := range gs.Status.Clusters {
 			switch {

@@ -22,5 +22,8 @@
 // A plan never lowers a member's replicas while those that stay do not have as many ready ones elsewhere as were wanted
 // before: up first, then down. A binding that was lost is made anew from what is on record in Works, not from nothing.
 //
+// Where the pods of a workload are behind a global service, the way there is that of the service's shift: traffic and
+// replicas move in one order, and this package copies what the shift plans ([PlanOf]).
+//
 // It writes no member, and no weights.
 package schedule

@@ -24,9 +24,10 @@ import (
 
 // input is everything that one pass rests on.
 type input struct {
-	now     time.Time
-	views   []sched.ClusterView // of every registered cluster, by name
-	entries []*entry            // by namespace and name
+	now      time.Time
+	views    []sched.ClusterView      // of every registered cluster, by name
+	entries  []*entry                 // by namespace and name
+	services []v1alpha1.GlobalService // all there are
 }
 
 // entry is one workload of a pass.
@@ -53,6 +54,11 @@ func (r *Reconciler) gather(ctx context.Context) (*input, error) {
 	if err := r.Client.List(ctx, &workloads); err != nil {
 		return nil, fmt.Errorf("list FederatedDeployments: %w", err)
 	}
+	var services v1alpha1.GlobalServiceList
+	if err := r.Client.List(ctx, &services); err != nil {
+		return nil, fmt.Errorf("list GlobalServices: %w", err)
+	}
+	in.services = services.Items
 	of := make(map[types.NamespacedName]*v1alpha1.FederatedDeployment, len(workloads.Items))
 	for i := range workloads.Items {
 		d := &workloads.Items[i]

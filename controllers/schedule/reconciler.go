@@ -105,7 +105,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 		if a != nil {
 			target = a.clusters(target)
 		}
-		out := resultOf(e, a, r.planOf(e, target, in.views), in.now)
+		out := resultOf(e, a, planOf(e, target, in), in.now)
 		err := r.apply(ctx, e, &out)
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
@@ -127,8 +127,10 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 }
 
 // planOf is what the members shall hold now of a workload.
-func (r *Reconciler) planOf(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterView) move {
-	return plain(places(e, target, views), e.binding.Spec.Replicas)
+func planOf(e *entry, target []v1alpha1.BindingCluster, in *input) move {
+	b := *e.binding
+	b.Spec.Clusters = target
+	return steered(&b, plain(places(e, target, in.views), b.Spec.Replicas), in.services)
 }
 
 func (r *Reconciler) remember(e *entry, a *answer, versions uint64, now time.Time) {

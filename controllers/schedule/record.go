@@ -13,6 +13,7 @@ import (
 	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/sched"
 	"github.com/weir-io/weir/sched/adapter"
+	reasons "github.com/weir-io/weir/sched/reason"
 )
 
 // sameDivision says whether two decisions give the same replicas to the same clusters, whatever the views they rest on.
@@ -53,7 +54,22 @@ func news(history []v1alpha1.DecisionRecord, r *v1alpha1.DecisionRecord) bool {
 		return true
 	}
 	last := &history[len(history)-1]
+	if !slices.Equal(drainedIn(last), drainedIn(r)) {
+		return true // a shift tells by it whether the decision knows of its drain
+	}
 	return last.Wanted != r.Wanted || last.Unplaced != r.Unplaced || last.ClusterCount != r.ClusterCount || !sameDivision(last.Clusters, r.Clusters)
+}
+
+// drainedIn are the clusters that got nothing because they are taken out of service, sorted.
+func drainedIn(r *v1alpha1.DecisionRecord) []string {
+	var out []string
+	for _, x := range r.Reasons {
+		if x.Code == string(reasons.Drained) {
+			out = append(out, x.Cluster)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // remembered is a history with one more decision, and without the oldest of too many.

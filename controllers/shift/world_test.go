@@ -104,7 +104,11 @@ func (w *world) carryOut() {
 		c.Quiet, c.InFlight = v1alpha1.QuietQuiet, &idle
 		for _, p := range gs.Spec.Clusters {
 			if p.Name == c.Name {
-				c.Fenced = min(p.FencedPods, c.Ready)
+				if p.Fence == v1alpha1.FenceKeep {
+					c.Fenced = min(c.Fenced, p.FencedPods)
+				} else {
+					c.Fenced = min(p.FencedPods, c.Ready)
+				}
 				c.Weight = v1alpha1.WeightStatus{Wanted: p.Weight, Written: p.Weight, ProvenLow: p.Weight, ProvenHigh: p.Weight}
 			}
 		}

@@ -51,6 +51,12 @@ func renderDeployment(d *v1alpha1.FederatedDeployment, cluster string, replicas 
 		return nil, errs
 	}
 	setReplicas(out, replicas)
+	annotations := maps.Clone(out.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[v1alpha1.AnnotationBinding] = d.Namespace + "/" + d.BindingName()
+	out.SetAnnotations(annotations)
 	return out, nil
 }
 

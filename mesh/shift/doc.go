@@ -17,6 +17,8 @@
 //
 //	undrain  ReplicasUp ─▶ Unfence ─▶ DNSIn ─▶ Split… ─▶ Fence ─▶ ReplicasDown ─▶ Release ─▶ Done
 //	abort    all ready     proven              proven    of pods that are too many elsewhere
+//	move     the same, cluster by cluster: who gets more as in an undrain, who gets less as
+//	         in a drain of those pods alone, who gets none as in a drain
 //
 // Plain services, whose replicas weir does not own, go the same way without ReplicasUp
 // and ReplicasDown: their drain is Done when the cluster is fenced, proven and quiet, so
@@ -27,6 +29,12 @@
 // Giving comes before taking in every decision, which is all that an abort needs: what was
 // not taken yet need not be given back, and where no pod was fenced or removed, weights
 // come first.
+//
+// Others may be at a workload that weir owns. While its pods are being replaced none of
+// them goes and no weight rises on them; where an autoscaler sets the replicas, weir does
+// not; and where a goal is newer than the decision that the targets are of, only what goes
+// back to its start moves. Pods that are not ready serve nobody: where too many were asked
+// for, those go first, and need no fence.
 //
 // # What holds in every state weir brings about
 //

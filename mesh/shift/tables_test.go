@@ -113,6 +113,8 @@ func (b *bench) service(t *testing.T, args []datadriven.CmdArg) {
 			read(t, &b.s.Headroom, v)
 		case "record":
 			read(t, &b.s.Record, v)
+		case "decision":
+			read(t, &b.s.Decision, v)
 		case "demand":
 			b.s.Demand = number(t, v)
 		case "minReady":
@@ -161,6 +163,8 @@ func (b *bench) fact(t *testing.T, c *Cluster, key, value string) {
 		c.Floor = number(t, value)
 	case "entry":
 		read(t, &c.Entry, value)
+	case "hold":
+		read(t, &c.Hold, value)
 	case "wrote": // And held by every proxy.
 		c.Wrote = Permille(number(t, value))
 		c.HeldLo, c.HeldHi = c.Wrote, c.Wrote
