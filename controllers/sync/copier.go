@@ -18,6 +18,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/mesh/mcs"
 )
 
 // FieldManager owns copies in members, Works, and what is said of copies in the status of what they are of.
@@ -165,9 +166,17 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 		o.gone, o.err = true, c.drop(ctx, t.work) // nothing is there, and nothing shall run there.
 		return
 	}
-	if o.live != nil && !member.Managed(o.live) {
+	if o.live != nil && !ours(o.live) && !standsIn(o.live) {
 		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, foreign(t, o.live))
 		return
+	}
+	if o.live != nil && standsIn(o.live) {
+		// What stands in for a Service makes place for one: they are of different makers in the hub.
+		if _, err := m.Delete(ctx, ref); err != nil {
+			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
+			return
+		}
+		o.live = nil
 	}
 	want := t.wish.object
 	s, err := stated(&t.wish, o.live)
@@ -209,6 +218,18 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 	o.err = c.told(ctx, work, o.copy, o.live, s.hash, wrote)
 }
 
+// ours says whether a copy was made here. A Service that was made to stand in was not; nor is one any more that somebody
+// has made his own since, which still bears the marks.
+func ours(live *unstructured.Unstructured) bool {
+	return member.Managed(live) && live.GetAnnotations()[mcs.AnnotationStandIn] == ""
+}
+
+// standsIn says whether a Service only stands in for one that the member does not have.
+func standsIn(live *unstructured.Unstructured) bool {
+	selector, _, _ := unstructured.NestedMap(live.Object, "spec", "selector")
+	return mcs.StandsIn(live.GetLabels(), live.GetAnnotations(), len(selector) > 0)
+}
+
 func foreign(t *task, live *unstructured.Unstructured) error {
 	return member.Foreign(t.name, member.Ref{Resource: t.wish.of.resource, Namespace: t.key.Namespace, Name: t.key.Name}, live)
 }
@@ -226,7 +247,7 @@ func scaled(row *v1alpha1.MemberCopy, t *task, live *unstructured.Unstructured) 
 
 // remove takes a copy away, and then the record of it.
 func (c *copier) remove(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
-	if o.live == nil || !member.Managed(o.live) {
+	if o.live == nil || !ours(o.live) {
 		o.live, o.gone = nil, true
 		o.err = c.drop(ctx, t.work)
 		return
