@@ -32,7 +32,7 @@ func goalOf(d *v1alpha1.ClusterDrain, clusterExists bool, drains []v1alpha1.Clus
 				return verdict{goal: v1alpha1.GoalUndrain, started: true}
 			}
 			return verdict{goal: v1alpha1.GoalAbort, started: true}
-		case v1alpha1.GoalUndrain, v1alpha1.GoalAbort:
+		case v1alpha1.GoalUndrain, v1alpha1.GoalAbort, v1alpha1.GoalMove:
 		}
 		return verdict{goal: now}
 	}
