@@ -4,13 +4,17 @@
 package schedule
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -348,4 +352,28 @@ func TestAWorkloadThatIsGoingIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(w.pass(), "", "")
+}
+
+// Between the look and the write somebody else writes: what made weir decide is not lost with the write.
+func TestADecisionThatCouldNotBeWrittenIsOwed(t *testing.T) {
+	w := newWorld(t, 3, web)
+	w.pass()
+	w.run()
+	w.pass()
+	w.drain("c1")
+	fails := true
+	w.r.Client = interceptor.NewClient(w.WithWatch, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if fails {
+				fails = false
+				return apierrors.NewConflict(schema.GroupResource{Resource: "resourcebindings"}, "deployment-web", nil)
+			}
+			return c.Apply(ctx, o, opts...)
+		},
+	})
+	result, err := w.r.Reconcile(t.Context(), all)
+	if err != nil || result.RequeueAfter != hub.SoonAgain {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	w.want(w.pass(), "c2:3 c3:3", "c1:2 c2:3 c3:3", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
 }

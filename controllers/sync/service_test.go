@@ -99,7 +99,7 @@ func TestAServiceThatLeftThePlacementGoesWhenNobodyIsBehindIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.lookService()
-	s = w.lookService()
+	w.lookService()
 	if w.service("c2") != nil || w.service("c1") == nil {
 		t.Error("c2 is left, or c1 is gone")
 	}

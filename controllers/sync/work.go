@@ -135,7 +135,7 @@ func (c *copier) told(ctx context.Context, w *v1alpha1.Work, row v1alpha1.Member
 	}
 	name := &v1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name}}
 	if _, err := hub.ApplyStatus(ctx, c.Client, FieldManager, name, status); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("Work %s/%s: %w", w.Namespace, w.Name, err)
+		return fmt.Errorf("work %s/%s: %w", w.Namespace, w.Name, err)
 	}
 	return nil
 }
@@ -149,11 +149,11 @@ func (c *copier) drop(ctx context.Context, w *v1alpha1.Work) error {
 	if i := slices.Index(w.Finalizers, Finalizer); i >= 0 {
 		w.Finalizers = slices.Delete(w.Finalizers, i, i+1)
 		if err := c.Client.Update(ctx, w, client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("Work %s/%s: let go: %w", w.Namespace, w.Name, err)
+			return fmt.Errorf("work %s/%s: let go: %w", w.Namespace, w.Name, err)
 		}
 	}
 	if err := c.Client.Delete(ctx, w); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("Work %s/%s: delete: %w", w.Namespace, w.Name, err)
+		return fmt.Errorf("work %s/%s: delete: %w", w.Namespace, w.Name, err)
 	}
 	return nil
 }
