@@ -81,6 +81,9 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 		return o.printDrain(out, d)
 	}
 	d, err = h.follow(ctx, d, f.timeout, progress, func(d *v1alpha1.ClusterDrain) (bool, error) {
+		if d.Spec.Desired == v1alpha1.InService || !d.DeletionTimestamp.IsZero() {
+			return true, fmt.Errorf("cluster %q is being given back: somebody turned ClusterDrain %q round while it was waited for", cluster, d.Name)
+		}
 		if d.Status.ObservedGeneration != d.Generation {
 			return false, nil
 		}
@@ -194,17 +197,24 @@ func runUndrain(ctx context.Context, o *options, cluster string, wait bool, time
 	if !wait {
 		return o.printDrain(out, d)
 	}
-	d, err = h.follow(ctx, d, timeout, progress, func(d *v1alpha1.ClusterDrain) (bool, error) {
-		return d.Status.ObservedGeneration == d.Generation && d.Status.Goal == "", nil
-	})
-	if err != nil {
-		return err
+	for {
+		d, err = h.follow(ctx, d, timeout, progress, func(d *v1alpha1.ClusterDrain) (bool, error) {
+			if d.Spec.Desired != v1alpha1.InService {
+				return true, fmt.Errorf("cluster %q is being drained again: somebody turned ClusterDrain %q round while it was waited for", cluster, d.Name)
+			}
+			return d.Status.ObservedGeneration == d.Generation && d.Status.Goal == "", nil
+		})
+		if err != nil {
+			return err
+		}
+		// Only as it was seen: somebody may have asked to drain again since, and to delete that wish would abort it.
+		err = h.Delete(ctx, d, client.Preconditions{UID: &d.UID, ResourceVersion: &d.ResourceVersion})
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete ClusterDrain %q: %w", d.Name, err)
+		}
+		return o.printDrain(out, d)
 	}
-	if err := o.printDrain(out, d); err != nil {
-		return err
-	}
-	if err := h.Delete(ctx, d); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete ClusterDrain %q: %w", d.Name, err)
-	}
-	return nil
 }

@@ -162,6 +162,42 @@ func TestADrainThatVanishesWhileItIsFollowedIsSaid(t *testing.T) {
 	s.run("drain", "c2").want(t, 1, `ClusterDrain "c2" was deleted while it was waited for`)
 }
 
+func TestWhoWaitsIsToldThatSomebodyTurnedTheDrainRound(t *testing.T) {
+	turn := func(s *shell, desired v1alpha1.DesiredService) {
+		s.hub.Fail(func(r fleettest.Request) error {
+			if d := s.drain("c2"); d != nil && r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/clusterdrains/c2") {
+				d.Spec.Desired = desired
+				return s.hub.Store.Update(s.Context(), d)
+			}
+			return nil
+		})
+	}
+	s := newShell(t, clusterObject("c2"))
+	turn(s, v1alpha1.InService)
+	s.run("drain", "c2").want(t, 1, `cluster "c2" is being given back`)
+	turn(s, v1alpha1.OutOfService)
+	s.run("undrain", "c2").want(t, 1, `cluster "c2" is being drained again`)
+	if d := s.drain("c2"); d == nil || d.Spec.Desired != v1alpha1.OutOfService {
+		t.Errorf("the wish to drain again is gone: %+v", d)
+	}
+}
+
+func TestAnUndrainDeletesNoWishThatCameAfterIt(t *testing.T) {
+	s := newShell(t, clusterObject("c2"), drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Spec.Desired = v1alpha1.InService }))
+	s.hub.Fail(func(r fleettest.Request) error {
+		if r.Method != http.MethodDelete {
+			return nil
+		}
+		d := s.drain("c2")
+		d.Spec.Desired = v1alpha1.OutOfService
+		return s.hub.Store.Update(s.Context(), d)
+	})
+	s.run("undrain", "c2").want(t, 1, `cluster "c2" is being drained again`)
+	if d := s.drain("c2"); d == nil || !d.DeletionTimestamp.IsZero() {
+		t.Errorf("the wish to drain again is gone: %+v", d)
+	}
+}
+
 func TestAHubThatDoesNotAnswerForAWhileIsWaitedFor(t *testing.T) {
 	s := newShell(t, clusterObject("c2"))
 	s.weir(finished)
@@ -178,9 +214,10 @@ func TestAHubThatDoesNotAnswerForAWhileIsWaitedFor(t *testing.T) {
 		states[0](&d.Status)
 		return s.hub.Store.Status().Update(t.Context(), d)
 	})
-	s.run("drain", "c2").want(t, 0, "safeToPowerOff: true")
-	if looks < 2 {
-		t.Errorf("it looked %d times", looks)
+	r := s.run("drain", "c2")
+	r.want(t, 0, "safeToPowerOff: true")
+	if looks < 2 || !strings.Contains(r.progress, `the hub is asked again: read ClusterDrain "c2"`) {
+		t.Errorf("it looked %d times and said %q", looks, r.progress)
 	}
 }
 

@@ -33,6 +33,12 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	shown := ""
+	say := func(line string) {
+		if line != shown {
+			_, _ = fmt.Fprintln(progress, line)
+			shown = line
+		}
+	}
 	for {
 		var now v1alpha1.ClusterDrain
 		err := h.Get(ctx, client.ObjectKeyFromObject(d), &now)
@@ -41,13 +47,12 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
 		case err == nil:
 			d = &now
-			if line := progressLine(d); line != shown {
-				_, _ = fmt.Fprintln(progress, line)
-				shown = line
-			}
+			say(progressLine(d))
 			if ok, err := done(d); ok || err != nil {
 				return d, err
 			}
+		case ctx.Err() == nil:
+			say(fmt.Sprintf("the hub is asked again: read ClusterDrain %q: %s", d.Name, err))
 		}
 		select {
 		case <-ctx.Done():

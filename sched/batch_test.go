@@ -142,7 +142,8 @@ func TestADecisionIsWrittenOnlyOnAViewThatBearsIt(t *testing.T) {
 		"gone":                  {request(2), nil, []func(*ClusterView){func(v *ClusterView) { v.Cluster = "c9" }}, PlanAgain, "the cluster is no longer registered"},
 		"new ones beside one that waits": {
 			request(2, func(r *Request) { r.Current = map[string]Placement{"c1": {Replicas: 1, Waiting: 1}} }), nil,
-			[]func(*ClusterView){free(1, 500)}, PlanAgain, "1 more replicas no longer fit",
+			[]func(*ClusterView){free(1, 500)},
+			PlanAgain, "1 more replicas no longer fit",
 		},
 		"no two on a node": {
 			request(2, stands("c1", 1), func(r *Request) { r.Pod.Apart = true }),

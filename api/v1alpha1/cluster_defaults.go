@@ -54,9 +54,6 @@ func (s *ClusterSpec) DeathAfter() time.Duration {
 // and nothing is written to the member. Fields that are not set are served.
 func (s *ClusterSpec) Unserved() []string {
 	var out []string
-	if n := len(s.Taints); n > 0 {
-		out = append(out, fmt.Sprintf("spec.taints: %d taints", n))
-	}
 	if s.SyncMode != "" && s.SyncMode != SyncPush {
 		out = append(out, fmt.Sprintf("spec.syncMode: %s", s.SyncMode))
 	}

@@ -100,7 +100,7 @@ func TestRegistrationNamesWhatIsNotServed(t *testing.T) {
 			EdgeAutonomy: EdgeAutonomyEnabled,
 			Price:        &ClusterPrice{CPUPerHour: "1"},
 		}, []string{
-			"spec.taints: 1 taints", "spec.syncMode: Pull", "spec.edgeAutonomy: Enabled", "spec.price: set",
+			"spec.syncMode: Pull", "spec.edgeAutonomy: Enabled", "spec.price: set",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`
 // +kubebuilder:printcolumn:name="Istio",type=string,JSONPath=`.status.istio.version`
 // +kubebuilder:printcolumn:name="Agent",type=string,JSONPath=`.status.agent.version`,priority=1
+// +kubebuilder:printcolumn:name="View",type=date,JSONPath=`.status.view.trueAt`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -33,13 +33,17 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/binding"
 	"github.com/weir-io/weir/controllers/cluster"
 	"github.com/weir-io/weir/controllers/drain"
 	"github.com/weir-io/weir/controllers/globalservice"
 	"github.com/weir-io/weir/controllers/identity"
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/controllers/policy"
+	"github.com/weir-io/weir/controllers/schedule"
 	"github.com/weir-io/weir/controllers/shift"
+	"github.com/weir-io/weir/controllers/status"
+	"github.com/weir-io/weir/controllers/sync"
 	"github.com/weir-io/weir/controllers/tracing"
 	"github.com/weir-io/weir/resview/stream"
 )
@@ -225,6 +229,9 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 
 func addControllers(m manager.Manager, o hubOptions, server *stream.Server, tracer *tracing.Tracer) error {
 	door := member.NewDoor(m.GetClient(), o.namespace)
+	if err := addFederation(m, server, door); err != nil {
+		return err
+	}
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
 		&policy.Reconciler{Client: m.GetClient()},
@@ -236,6 +243,27 @@ func addControllers(m manager.Manager, o hubOptions, server *stream.Server, trac
 		},
 		&shift.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder("weir-shift"), Tracer: tracer, Now: time.Now},
 		&drain.Reconciler{Client: m.GetClient(), Members: server, Recorder: m.GetEventRecorder("weir-drain"), Tracer: tracer, Now: time.Now},
+	} {
+		if err := c.SetupWithManager(m); err != nil {
+			return fmt.Errorf("start controller: %w", err)
+		}
+	}
+	return nil
+}
+
+// addFederation adds what divides federated workloads, and keeps their copies and those of Services in members.
+func addFederation(m manager.Manager, server *stream.Server, door *member.Door) error {
+	counted, err := schedule.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the scheduler's metrics: %w", err)
+	}
+	copies := sync.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Door: door, Recorder: m.GetEventRecorder(sync.FieldManager), Now: time.Now}
+	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&binding.Reconciler{Client: m.GetClient()},
+		&schedule.Reconciler{Client: m.GetClient(), Views: server, Recorder: m.GetEventRecorder(schedule.FieldManager), Now: time.Now, Metrics: counted},
+		sync.NewDeployments(copies, server),
+		sync.NewServices(copies),
+		&status.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder(status.FieldManager)},
 	} {
 		if err := c.SetupWithManager(m); err != nil {
 			return fmt.Errorf("start controller: %w", err)

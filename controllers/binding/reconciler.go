@@ -70,7 +70,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) write(ctx context.Context, in *input, wish *v1alpha1.ResourceBindingSpec) error {
-	owner := metav1.NewControllerRef(in.workload, v1alpha1.GroupVersion.WithKind("FederatedDeployment"))
+	yes := true
+	// It does not block the owner's deletion: that would take a right on the finalizers of users' objects.
+	owner := &metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "FederatedDeployment", Name: in.workload.Name, UID: in.workload.UID, Controller: &yes,
+	}
 	if stands(in.binding, wish, owner) {
 		return nil
 	}

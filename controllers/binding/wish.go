@@ -42,8 +42,8 @@ func answer(in *input, p *v1alpha1.ReplicaSchedulingPreference) v1alpha1.Replica
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce",
 		Message: "the replicas are divided by it", ObservedGeneration: p.Generation,
 	}
-	switch {
-	case in.workload == nil:
+	switch in.workload {
+	case nil:
 		c.Status, c.Reason = metav1.ConditionFalse, "NoWorkload"
 		c.Message = "there is no FederatedDeployment " + in.key.Name + ": it is in force as soon as there is one"
 	default:

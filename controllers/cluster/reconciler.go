@@ -82,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	in := input{cluster: &c, now: r.Now()}
 	if len(c.Spec.Unserved()) == 0 {
 		interval, _ := c.Spec.Heartbeat()
-		if err := r.Members.Admit(c.Name, stream.Settings{BeatInterval: interval}); err != nil {
+		if err := r.Members.Admit(c.Name, stream.Settings{BeatInterval: interval, Registration: string(c.UID)}); err != nil {
 			return ctrl.Result{}, fmt.Errorf("cluster %q: admit: %w", c.Name, err)
 		}
 		door, err := r.Door.Open(ctx, &c)

@@ -32,7 +32,7 @@ func goalOf(d *v1alpha1.ClusterDrain, clusterExists bool, drains []v1alpha1.Clus
 				return verdict{goal: v1alpha1.GoalUndrain, started: true}
 			}
 			return verdict{goal: v1alpha1.GoalAbort, started: true}
-		case v1alpha1.GoalUndrain, v1alpha1.GoalAbort:
+		case v1alpha1.GoalUndrain, v1alpha1.GoalAbort, v1alpha1.GoalMove:
 		}
 		return verdict{goal: now}
 	}
@@ -134,8 +134,24 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 // stepSkipped stands for a service whose last copy is in the drained cluster.
 const stepSkipped = "Skipped"
 
-// reached says whether the newest record of the cluster says that this goal is met, and was made for it.
+// open says whether pods of the cluster are seen to serve, or are to: outside the fence, or with a weight in the plan.
+// What was fenced and proven may be open again since, by a hand that took labels off, by pods that came up without the
+// fence, or because another cluster joined under the name; until that is mended the record of the end counts for nothing.
+func open(cluster string, gs *v1alpha1.GlobalService) bool {
+	for _, c := range gs.Status.Clusters {
+		if c.Name == cluster && (c.Sight == v1alpha1.SightSeen && c.Fenced < c.Ready || c.Weight.Wanted > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// reached says whether the newest record of the cluster says that this goal is met, and was made for it; for a drain,
+// that it is still so.
 func reached(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) bool {
+	if d.Status.Goal == v1alpha1.GoalDrain && open(d.Spec.ClusterName, gs) {
+		return false
+	}
 	for _, s := range slices.Backward(gs.Status.Steps) {
 		if s.Cluster != d.Spec.ClusterName {
 			continue

@@ -39,6 +39,15 @@ func serviceOf(ready map[string]int32) v1alpha1.GlobalService {
 	return gs
 }
 
+// fence puts all ready pods of a cluster behind the fence.
+func fence(gs *v1alpha1.GlobalService, cluster string) {
+	for i := range gs.Status.Clusters {
+		if c := &gs.Status.Clusters[i]; c.Name == cluster {
+			c.Fenced = c.Ready
+		}
+	}
+}
+
 func TestGoalOfADrain(t *testing.T) {
 	three := serviceOf(map[string]int32{"c1": 3, "c2": 3, "c3": 3})
 	alone := serviceOf(map[string]int32{"c1": 0, "c2": 3})
@@ -90,6 +99,7 @@ func TestGoalOfADrain(t *testing.T) {
 func TestADrainIsDoneOnlyByARecordMadeForItsGoal(t *testing.T) {
 	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
 	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+	fence(&gs, "c2")
 	record := func(kind string, goal v1alpha1.GoalKind, at time.Time) v1alpha1.StepRecord {
 		return v1alpha1.StepRecord{Kind: kind, Goal: goal, Cluster: "c2", StartedAt: metav1.NewMicroTime(at)}
 	}
@@ -113,6 +123,32 @@ func TestADrainIsDoneOnlyByARecordMadeForItsGoal(t *testing.T) {
 	}
 }
 
+func TestADrainIsNotDoneWhilePodsServeAgain(t *testing.T) {
+	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
+	cases := map[string]struct {
+		change func(*v1alpha1.GlobalServiceClusterStatus)
+		want   bool
+	}{
+		"as it was proven":           {func(*v1alpha1.GlobalServiceClusterStatus) {}, true},
+		"a pod without the fence":    {func(c *v1alpha1.GlobalServiceClusterStatus) { c.Ready++ }, false},
+		"a fence taken off":          {func(c *v1alpha1.GlobalServiceClusterStatus) { c.Fenced-- }, false},
+		"a weight in the plan":       {func(c *v1alpha1.GlobalServiceClusterStatus) { c.Weight.Wanted = 1 }, false},
+		"not seen since it was off":  {func(c *v1alpha1.GlobalServiceClusterStatus) { c.Sight, c.Fenced = v1alpha1.SightBlind, 0 }, true},
+		"no pod is ready any longer": {func(c *v1alpha1.GlobalServiceClusterStatus) { c.Ready, c.Fenced = 0, 0 }, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+			gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Done", Goal: v1alpha1.GoalDrain, Cluster: "c2", StartedAt: metav1.NewMicroTime(now)}}
+			fence(&gs, "c2")
+			c.change(&gs.Status.Clusters[1])
+			if _, got := line(d, &gs); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
 func TestSafeToPowerOffNeedsQuietGatewaysAndNoCallerFromOutside(t *testing.T) {
 	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
 	load := func(scrapes uint32, measured bool) *pb.Load {
@@ -121,12 +157,17 @@ func TestSafeToPowerOffNeedsQuietGatewaysAndNoCallerFromOutside(t *testing.T) {
 	snap := func(gateway, pod *pb.Load) *stream.Snapshot {
 		return &stream.Snapshot{
 			Connected: true,
-			Member:    stream.Fact[*pb.MemberFacts]{Value: &pb.MemberFacts{Gateways: []*pb.GatewayFacts{{Name: "istio-ingress/gw", Load: gateway}}}},
-			Services: map[types.NamespacedName]stream.Fact[*pb.ServiceFacts]{{Namespace: "demo", Name: "echo"}: {Value: &pb.ServiceFacts{
+			Member:    stream.Fact[*pb.MemberFacts]{ReceivedAt: now, Value: &pb.MemberFacts{Gateways: []*pb.GatewayFacts{{Name: "istio-ingress/gw", Load: gateway}}}},
+			Services: map[types.NamespacedName]stream.Fact[*pb.ServiceFacts]{{Namespace: "demo", Name: "echo"}: {ReceivedAt: now, Value: &pb.ServiceFacts{
 				Pods: []*pb.Pod{{Name: "echo-1", Ready: true, Load: pod}},
 			}}},
 		}
 	}
+	old := func(load *pb.Load) *pb.Load { load.AgeMs = 61_000; return load }
+	silent := snap(load(2, true), load(2, true))
+	silent.Member = stream.Fact[*pb.MemberFacts]{}
+	stuck := snap(load(2, true), load(2, true))
+	stuck.Member.ReceivedAt = now.Add(-time.Hour)
 	cases := map[string]struct {
 		snap *stream.Snapshot
 		safe bool
@@ -135,11 +176,16 @@ func TestSafeToPowerOffNeedsQuietGatewaysAndNoCallerFromOutside(t *testing.T) {
 		"gateway receives":       {snap(load(0, true), load(2, true)), false},
 		"gateway not measured":   {snap(load(0, false), load(2, true)), false},
 		"pod still receives":     {snap(load(2, true), load(0, true)), false},
+		"gateways not told":      {silent, false},
+		"gateway told long ago":  {stuck, false},
+		"gateway read long ago":  {snap(old(load(2, true)), load(2, true)), false},
+		"pod read long ago":      {snap(load(2, true), old(load(2, true))), false},
+		"pod is not measured":    {snap(load(2, true), load(2, false)), false},
 		"pod cannot be measured": {snap(load(2, true), load(0, false)), false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := safetyOf(c.snap, []v1alpha1.GlobalService{gs}); got.safe() != c.safe {
+			if got := safetyOf(c.snap, []v1alpha1.GlobalService{gs}, now); got.safe() != c.safe {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -148,13 +194,16 @@ func TestSafeToPowerOffNeedsQuietGatewaysAndNoCallerFromOutside(t *testing.T) {
 
 func TestSafeToPowerOffIsFalseWhileAServiceMovesAndStaysWhenTheClusterIsOff(t *testing.T) {
 	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+	fence(&gs, "c2")
 	in := &input{drain: drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService), exists: true, services: []v1alpha1.GlobalService{gs}, now: now}
 	s := statusOf(in)
 	if s.SafeToPowerOff == nil || *s.SafeToPowerOff {
 		t.Fatalf("while moving: %v", s.SafeToPowerOff)
 	}
 	in.services[0].Status.Steps = []v1alpha1.StepRecord{{Kind: "Done", Goal: v1alpha1.GoalDrain, Cluster: "c2", StartedAt: metav1.NewMicroTime(now)}}
-	in.snapshot = &stream.Snapshot{Connected: true, InventoryComplete: true}
+	in.snapshot = &stream.Snapshot{
+		Connected: true, InventoryComplete: true, Member: stream.Fact[*pb.MemberFacts]{Value: &pb.MemberFacts{}, ReceivedAt: now},
+	}
 	in.drain.Status = statusOf(in)
 	if !*in.drain.Status.SafeToPowerOff || !meta.IsStatusConditionTrue(in.drain.Status.Conditions, v1alpha1.ConditionDrained) {
 		t.Fatalf("drained and quiet: %+v", in.drain.Status)

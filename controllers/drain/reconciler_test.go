@@ -118,6 +118,9 @@ func (w *world) reach(name string) {
 		gs.Status.Steps = append(gs.Status.Steps, v1alpha1.StepRecord{
 			Kind: "Done", Goal: d.Status.Goal, Cluster: d.Spec.ClusterName, StartedAt: metav1.NewMicroTime(w.now),
 		})
+		if d.Status.Goal == v1alpha1.GoalDrain {
+			fence(gs, d.Spec.ClusterName)
+		}
 		if err := w.hub.Status().Update(w.Context(), gs); err != nil {
 			w.Fatal(err)
 		}
@@ -275,6 +278,7 @@ func TestAServiceThatKeepsItsLastCopyIsSkippedAndTheClusterIsNotSafe(t *testing.
 	if err := w.hub.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "echo"}, &gs); err != nil {
 		t.Fatal(err)
 	}
+	fence(&gs, "c2")
 	gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Done", Goal: v1alpha1.GoalDrain, Cluster: "c2", StartedAt: metav1.NewMicroTime(w.now)}}
 	if err := w.hub.Status().Update(t.Context(), &gs); err != nil {
 		t.Fatal(err)

@@ -6,14 +6,29 @@ package drain
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/mutant"
+	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
 )
 
 // quietScrapes is how many scrapes in a row without an arrival make a pod quiet.
 const quietScrapes = 2
+
+// measuredLately is how old a statistic may be for a switch to hang on it. An agent reads each once in half a minute, and
+// each second while anything moves.
+const measuredLately = time.Minute
+
+// quiet says whether nothing arrives, measured lately. received is when the statistic was told.
+func quiet(load *pb.Load, received, now time.Time) bool {
+	return lately(load, received, now) && load.GetQuietScrapes() >= quietScrapes
+}
+
+func lately(load *pb.Load, received, now time.Time) bool {
+	return load.GetMeasured() && now.Sub(received)+time.Duration(load.GetAgeMs())*time.Millisecond < measuredLately
+}
 
 // safety is what stands between a drained cluster and its switch.
 type safety struct {
@@ -28,16 +43,20 @@ const counted = "%s/%s: %d pods still receive requests, or cannot be measured; c
 	"the access log of istio-proxy in those pods has their addresses"
 
 // safetyOf reads the statistics of the cluster's own gateways and of the drained services' pods.
-func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService) safety {
+func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService, now time.Time) safety {
 	var out safety
 	if mutant.SkipQuiet {
 		return out
 	}
-	for _, g := range snap.Member.Value.GetGateways() {
+	told := snap.Member
+	if told.Value == nil {
+		out.busy = append(out.busy, "gateways: its agent has not told which there are")
+	}
+	for _, g := range told.Value.GetGateways() {
 		switch load := g.GetLoad(); {
-		case !load.GetMeasured():
+		case !lately(load, told.ReceivedAt, now):
 			out.busy = append(out.busy, g.GetName()+": not measured")
-		case load.GetQuietScrapes() < quietScrapes:
+		case !quiet(load, told.ReceivedAt, now):
 			out.busy = append(out.busy, g.GetName()+": requests arrive")
 		}
 	}
@@ -49,7 +68,7 @@ func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService) safety {
 		arriving := 0
 		for _, p := range fact.Value.GetPods() {
 			load := p.GetLoad()
-			if !p.GetReady() || p.GetTerminating() || load.GetQuietScrapes() >= quietScrapes {
+			if !p.GetReady() || p.GetTerminating() || quiet(load, fact.ReceivedAt, now) {
 				continue
 			}
 			if len(load.GetCallers()) > 0 {

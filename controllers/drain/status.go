@@ -126,7 +126,7 @@ func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, stat
 		status.FinishedAt = &finished
 	}
 	set(v1alpha1.ConditionTrafficShifted, metav1.ConditionTrue, "Shifted", "no service sends traffic to "+cluster)
-	safe := safetyOf(in.snapshot, in.services)
+	safe := safetyOf(in.snapshot, in.services, in.now)
 	status.UnmeshedCallers = hub.ClipAll(safe.callers[:min(len(safe.callers), v1alpha1.MaxUnmeshedCallers)], v1alpha1.MaxMessage)
 	off := safe.safe() && skipped == 0
 	status.SafeToPowerOff = &off

@@ -162,7 +162,7 @@ func healthOf(c *v1alpha1.Cluster) filter.Health {
 	switch {
 	case healthy == nil || healthy.Status == metav1.ConditionTrue:
 		return filter.Healthy
-	case healthy.Reason == "ContactLost" || healthy.Reason == "NeverHeard":
+	case healthy.Reason == v1alpha1.ReasonContactLost || healthy.Reason == "NeverHeard" || healthy.Reason == "FleetSilent":
 		return filter.Partitioned
 	}
 	return adapter.Health(v1alpha1.ClusterHealth(healthy.Reason))

@@ -37,8 +37,10 @@ type move struct {
 
 // plain plans a workload whose traffic weir does not steer. Members that get more have it planned at once. Members that get
 // fewer keep as many, all together, as are not ready yet in those that stay: as many ready replicas as were wanted until
-// now, or are wanted from now on if that is fewer, are always somewhere. Places come sorted by cluster.
-func plain(places []place, wanted int32) move {
+// now, or are wanted from now on if that is fewer, are always somewhere. Members whose pods are being replaced by a rollout
+// do not count as ready, and while what is known is of an older plan (current is false) nobody does. Places come sorted by
+// cluster.
+func plain(places []place, wanted int32, current bool) move {
 	var m move
 	var stood int64
 	for i := range places {
@@ -57,12 +59,12 @@ func plain(places []place, wanted int32) move {
 			m.step = stepUp
 			p.planned = p.decided
 		}
-		if p.seen {
+		if current && p.seen && !p.rolling {
 			keep -= int64(min(p.ready, p.decided))
 		}
 	}
 	if len(lower) > 0 {
-		m.lower(places, lower, max(keep, 0))
+		m.lower(places, lower, max(keep, 0), current)
 	}
 	for _, p := range places {
 		if p.planned > 0 || p.decided > 0 {
@@ -73,7 +75,7 @@ func plain(places []place, wanted int32) move {
 }
 
 // lower takes from members what may go while keep replicas stay in them all together.
-func (m *move) lower(places []place, lower []*place, keep int64) {
+func (m *move) lower(places []place, lower []*place, keep int64, current bool) {
 	if i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 }); i >= 0 && keep > 0 {
 		m.step = cmp.Or(m.step, stepDown)
 		m.blocked = append(m.blocked, v1alpha1.Blocker{
@@ -98,7 +100,9 @@ func (m *move) lower(places []place, lower []*place, keep int64) {
 	}
 	if slices.ContainsFunc(lower, func(p *place) bool { return p.planned > p.decided }) {
 		m.step = cmp.Or(m.step, stepDown)
-		m.waits(places, stay)
+		if current {
+			m.waits(places, stay)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,13 +73,13 @@ func TestAPlanGoesUpAtOnceAndDownWhenOthersAreReady(t *testing.T) {
 		"nothing has a place":               {3, []string{"c1 3>0 ready 3"}, "c1:3 ReplicasDown NoCapacity"},
 		"a part has a place":                {3, []string{"c1 3>0 ready 3", "c2 1>1 ready 1"}, "c1:2 c2:1 ReplicasDown NoCapacity"},
 		"a rollout":                         {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 2 rolling"}, "c1:3 c2:3 ReplicasDown HeldByFloor/c2"},
-		"a rollout, and all are ready":      {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 3 rolling"}, "c2:3 ReplicasDown"},
+		"a rollout, and all are ready":      {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 3 rolling"}, "c1:3 c2:3 ReplicasDown HeldByFloor/c2"},
 		"an autoscaler":                     {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 1 hpa"}, "c1:2 c2:3 ReplicasDown HeldByFloor/c2"},
 		"those with the fewest ready first": {4, []string{"c1 2>0 ready 2", "c2 2>0 ready 0", "c3 4>4 ready 2"}, "c1:2 c3:4 ReplicasDown NotReady/c3"},
 		"fewer stood than are wanted":       {9, []string{"c1 3>0 ready 3", "c2 0>9 ready 0"}, "c1:3 c2:9 ReplicasUp NotReady/c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := text(plain(at(t, c.places...), c.wanted)); got != c.want {
+			if got := text(plain(at(t, c.places...), c.wanted, true)); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -98,7 +99,7 @@ func TestReplicasOfAMoveAreNeverFewerThanWereWanted(t *testing.T) {
 		}
 		least := min(stood, decided)
 		for range 40 {
-			m := plain(append([]place(nil), places...), decided)
+			m := plain(slices.Clone(places), decided, true)
 			plan := map[string]int32{}
 			for _, p := range m.plan {
 				plan[p.Name] = p.Replicas
@@ -118,7 +119,7 @@ func TestReplicasOfAMoveAreNeverFewerThanWereWanted(t *testing.T) {
 			}
 		}
 		for range 10 {
-			m := plain(append([]place(nil), places...), decided)
+			m := plain(slices.Clone(places), decided, true)
 			plan := map[string]int32{}
 			for _, p := range m.plan {
 				plan[p.Name] = p.Replicas
@@ -134,4 +135,14 @@ func TestReplicasOfAMoveAreNeverFewerThanWereWanted(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestNothingGoesDownByWhatIsKnownOfAnOlderPlan(t *testing.T) {
+	places := at(t, "c1 3>0 ready 3", "c2 3>3 ready 3")
+	if got := text(plain(slices.Clone(places), 3, false)); got != "c1:3 c2:3 ReplicasDown" {
+		t.Errorf("got %s", got)
+	}
+	if got := text(plain(places, 3, true)); got != "c2:3 ReplicasDown" {
+		t.Errorf("got %s", got)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,14 +39,15 @@ type Reconciler struct {
 	shapes shapes
 	fleet  map[string]offer // as of the last pass; nil: there was none
 	known  map[types.NamespacedName]*memory
+	owed   map[types.NamespacedName]why // of decisions that could not be written
 }
 
 // Reconcile makes one pass over everything; the request says nothing.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	if r.known == nil {
-		r.known, r.shapes = map[types.NamespacedName]*memory{}, shapes{}
+		r.known, r.shapes, r.owed = map[types.NamespacedName]*memory{}, shapes{}, map[types.NamespacedName]why{}
 	}
-	begun := time.Now() //nolint:forbidigo // how long a pass takes is not a matter of the clock that is given.
+	begun := r.Now()
 	in, err := r.gather(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -64,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	again, failed := r.write(ctx, in, answers)
 	r.fleet = offers(in.views)
 	r.forget(in)
-	r.Metrics.pass(in, due, time.Since(begun))
+	r.Metrics.pass(in, due, r.Now().Sub(begun))
 	return ctrl.Result{RequeueAfter: again}, failed
 }
 
@@ -77,7 +79,11 @@ func (r *Reconciler) due(in *input) []answer {
 	versions := versionsOf(in.views)
 	var out []answer
 	for _, e := range in.entries {
-		if w := reason(e, r.known[e.key()], fleet, versions, in.now); w != nil {
+		w := reason(e, r.known[e.key()], fleet, versions, in.now)
+		if owed, ok := r.owed[e.key()]; ok {
+			w = &owed
+		}
+		if w != nil {
 			out = append(out, answer{entry: e, why: *w})
 		}
 	}
@@ -97,6 +103,9 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 	versions := versionsOf(in.views)
 	for _, e := range in.entries {
 		a := answers[e.key()]
+		if a != nil {
+			r.owed[e.key()] = a.why // until it is written
+		}
 		if a != nil && a.refresh != "" {
 			soon(hub.SoonAgain)
 			continue
@@ -117,6 +126,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 			continue
 		}
 		if a != nil {
+			delete(r.owed, e.key())
 			r.remember(e, a, versions, in.now)
 		}
 		if m := r.known[e.key()]; m != nil {
@@ -130,7 +140,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 func planOf(e *entry, target []v1alpha1.BindingCluster, in *input) move {
 	b := *e.binding
 	b.Spec.Clusters = target
-	return steered(&b, plain(places(e, target, in.views), b.Spec.Replicas), in.services)
+	return steered(&b, plain(places(e, target, in.views), b.Spec.Replicas, b.Status.ObservedGeneration == b.Generation), in.services)
 }
 
 func (r *Reconciler) remember(e *entry, a *answer, versions uint64, now time.Time) {
@@ -154,11 +164,9 @@ func (r *Reconciler) forget(in *input) {
 	for _, e := range in.entries {
 		there[e.key()] = true
 	}
-	for key := range r.known {
-		if !there[key] {
-			delete(r.known, key)
-		}
-	}
+	gone := func(key types.NamespacedName) bool { return !there[key] }
+	maps.DeleteFunc(r.known, func(key types.NamespacedName, _ *memory) bool { return gone(key) })
+	maps.DeleteFunc(r.owed, func(key types.NamespacedName, _ why) bool { return gone(key) })
 }
 
 // part is what of a spec this controller writes.

@@ -6,6 +6,7 @@ package schedule
 import (
 	"time"
 
+	"github.com/weir-io/weir/resview/stream"
 	"github.com/weir-io/weir/resview/view"
 	"github.com/weir-io/weir/sched"
 	"github.com/weir-io/weir/sched/adapter"
@@ -13,8 +14,8 @@ import (
 
 // Views tells what is known of members' nodes.
 type Views interface {
-	// Nodes returns the newest view of a member, nil if there is none, and how far it is to be relied on, in percent.
-	Nodes(cluster string, now time.Time) (*view.View, int)
+	// View returns what is known of one, and false when it is not admitted. *stream.Server is the one that the hub has.
+	View(cluster string) (stream.MemberView, bool)
 }
 
 // shapes keeps what a view was turned into: a member's view stays the same for many passes, and is large.
@@ -27,8 +28,9 @@ type shaped struct {
 
 // see adds to a cluster what is known of its nodes.
 func (s shapes) see(v *sched.ClusterView, views Views, now time.Time) {
-	seen, confidence := views.Nodes(v.Cluster, now)
-	if seen == nil {
+	known, admitted := views.View(v.Cluster)
+	seen := known.View
+	if !admitted || seen == nil {
 		delete(s, v.Cluster)
 		return
 	}
@@ -38,5 +40,5 @@ func (s shapes) see(v *sched.ClusterView, views Views, now time.Time) {
 		adapter.Watch(&kept.was, seen, 0)
 		s[v.Cluster] = kept
 	}
-	v.Seen, v.Version, v.Nodes, v.Confidence = true, kept.was.Version, kept.was.Nodes, int64(confidence)
+	v.Seen, v.Version, v.Nodes, v.Confidence = true, kept.was.Version, kept.was.Nodes, int64(known.Confidence(now))
 }

@@ -58,6 +58,23 @@ var order = []v1alpha1.DecisionTrigger{
 	v1alpha1.TriggerClusterReturned, v1alpha1.TriggerClusterJoined, v1alpha1.TriggerClusterSuspect,
 }
 
+// turn is what happened to one cluster between two passes.
+func turn(before, now offer) v1alpha1.DecisionTrigger {
+	switch {
+	case now.duty != before.duty && now.duty == filter.Drained:
+		return v1alpha1.TriggerDrain
+	case now.duty != before.duty:
+		return v1alpha1.TriggerUndrain
+	case now.health == before.health:
+		return v1alpha1.TriggerClusterJoined
+	case now.health == filter.Healthy:
+		return v1alpha1.TriggerClusterReturned
+	case now.health == filter.Suspect:
+		return v1alpha1.TriggerClusterSuspect
+	}
+	return v1alpha1.TriggerClusterDead
+}
+
 // changed says what of the fleet changed between two passes; nil: nothing that could change a decision.
 func changed(before, now map[string]offer) *why {
 	var found []v1alpha1.DecisionTrigger
@@ -66,19 +83,8 @@ func changed(before, now map[string]offer) *why {
 		switch {
 		case !there:
 			found = append(found, v1alpha1.TriggerClusterJoined)
-		case b == n:
-		case n.duty != b.duty && n.duty == filter.Drained:
-			found = append(found, v1alpha1.TriggerDrain)
-		case n.duty != b.duty:
-			found = append(found, v1alpha1.TriggerUndrain)
-		case n.health != b.health && n.health == filter.Healthy:
-			found = append(found, v1alpha1.TriggerClusterReturned)
-		case n.health != b.health && n.health == filter.Suspect:
-			found = append(found, v1alpha1.TriggerClusterSuspect)
-		case n.health != b.health:
-			found = append(found, v1alpha1.TriggerClusterDead)
-		default:
-			found = append(found, v1alpha1.TriggerClusterJoined)
+		case b != n:
+			found = append(found, turn(b, n))
 		}
 	}
 	for name := range before {

@@ -45,11 +45,14 @@ func proofOf(p v1alpha1.ProofStatus, generation int64, written bool, wait waited
 	switch {
 	case p.Generation == generation && p.Lease == v1alpha1.LeaseLapsed && wait.settled:
 		out.Lease = shift.Lapsed
-	case p.SeenAt != nil && now.Sub(p.SeenAt.Time) < leaseTime:
+	case p.SeenAt != nil && fresh(now.Sub(p.SeenAt.Time)):
 		out.Lease = shift.Fresh
 	}
 	return out
 }
+
+// fresh says whether a proof of this age may be rested on. One from the future is of no known age: the clock went back.
+func fresh(age time.Duration) bool { return age > -time.Second && age < leaseTime }
 
 // proxyMark stands before the name of a proxy in a line of what is missing, as opposed to an istiod or an agent.
 const proxyMark = "proxy "
@@ -124,7 +127,9 @@ func quietLimitPassed(gs *v1alpha1.GlobalService, cluster string, w want, owned 
 	return false
 }
 
-// waitedFor says how long the last step has been waited for.
+// waitedFor says how long the last step has been waited for. It is longer than the user's patience only when that is so for
+// every drain under way: what is written serves all of them, and a drain without a limit waits for ever. The limit of one
+// that has ended is nobody's any more.
 func waitedFor(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now time.Time) waited {
 	if len(gs.Status.Steps) == 0 {
 		return waited{settled: true}
@@ -132,9 +137,14 @@ func waitedFor(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, now t
 	since := now.Sub(gs.Status.Steps[len(gs.Status.Steps)-1].StartedAt.Time)
 	out := waited{settled: since > settleTime}
 	for _, d := range drains {
-		if t := d.Spec.ProxyTimeout; t != nil && t.Duration > 0 && since > t.Duration {
-			out.late = true
+		if d.Status.Goal == "" || d.Status.FinishedAt != nil {
+			continue
 		}
+		t := d.Spec.ProxyTimeout
+		if t == nil || t.Duration <= 0 || since <= t.Duration {
+			return waited{settled: out.settled}
+		}
+		out.late = true
 	}
 	return out
 }

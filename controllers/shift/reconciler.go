@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -130,7 +132,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // nothing to plan on. A service that was deleted is planned on: it is held until no member has it.
 func ready(gs *v1alpha1.GlobalService) bool {
 	return gs.Status.ObservedGeneration == gs.Generation &&
-		len(gs.Status.Clusters) > 0 && !hub.NotServed(gs.Status.Conditions)
+		len(gs.Status.Clusters) > 0 && !stopped(gs.Status.Conditions)
+}
+
+// stopped says whether nothing is written for the service, whatever the plan: it was not carried out then, and a step on top
+// of it would be one that nobody takes, again and again. What others wrote stops a move too, and is told as a reason to wait.
+func stopped(conditions []metav1.Condition) bool {
+	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	return c != nil && c.Status == metav1.ConditionFalse && slices.Contains([]string{
+		v1alpha1.ReasonNotSupported, v1alpha1.ReasonBadAnnotation, v1alpha1.ReasonBudgetExceeded, "NotRenderable",
+	}, c.Reason)
 }
 
 func (r *Reconciler) drainsOf(ctx context.Context, gs *v1alpha1.GlobalService) ([]v1alpha1.ClusterDrain, error) {

@@ -135,10 +135,7 @@ func alreadyDone(steps []v1alpha1.StepRecord, d *v1alpha1.ClusterDrain) bool {
 func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked, records []v1alpha1.StepRecord, now time.Time) ownedStatus {
 	out := ownedStatus{
 		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked)},
-		Steps: append(append([]v1alpha1.StepRecord{}, gs.Status.Steps...), records...),
-	}
-	if n := len(out.Steps) - v1alpha1.MaxSteps; n > 0 {
-		out.Steps = out.Steps[n:]
+		Steps: forget(append(beganNow(gs, step, now), records...)),
 	}
 	out.Shift.Since = gs.Status.Shift.Since
 	if gs.Status.Shift.Step != out.Shift.Step || gs.Status.Shift.Cluster != out.Shift.Cluster || out.Shift.Since == nil {
@@ -149,6 +146,39 @@ func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Block
 	meta.SetStatusCondition(&conditions, shiftedCondition(gs, step, blocked))
 	out.Conditions = conditions
 	return out
+}
+
+// beganNow are the steps on record. One that was recorded and not planned yet begins only now: waits are counted from its
+// time, and while the hub was away in between nobody was asked for anything.
+func beganNow(gs *v1alpha1.GlobalService, step shift.Step, now time.Time) []v1alpha1.StepRecord {
+	out := slices.Clone(gs.Status.Steps)
+	if n := len(out); n > 0 && (out[n-1].Generation > gs.Spec.Generation || out[n-1].FenceGeneration > gs.Spec.FenceGeneration) &&
+		out[n-1].Kind == step.Kind.String() && out[n-1].Cluster == step.Cluster {
+		out[n-1].StartedAt = metav1.NewMicroTime(now)
+	}
+	return out
+}
+
+// forget cuts a list to what a status holds, the oldest first. That a cluster's goal was met is kept as long as nothing
+// newer is known of it: while the cluster is off nobody can tell it again, and all others' moves rest on it.
+func forget(steps []v1alpha1.StepRecord) []v1alpha1.StepRecord {
+	over := len(steps) - v1alpha1.MaxSteps
+	if over <= 0 {
+		return steps
+	}
+	newest := map[string]int{}
+	for i, s := range steps {
+		newest[s.Cluster] = i
+	}
+	var out []v1alpha1.StepRecord
+	for i, s := range steps {
+		if over > 0 && (s.Kind != shift.Done.String() || newest[s.Cluster] != i) {
+			over--
+			continue
+		}
+		out = append(out, s)
+	}
+	return out[over:]
 }
 
 func shiftedCondition(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked) metav1.Condition {

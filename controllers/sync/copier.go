@@ -18,6 +18,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/mesh/mcs"
 )
 
 // FieldManager owns copies in members, Works, and what is said of copies in the status of what they are of.
@@ -161,46 +162,34 @@ func (c *copier) unseen(ctx context.Context, t *task, err error) outcome {
 
 // write makes the copy stand as wished.
 func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
-	if o.live == nil && t.wish.of.kind == deployments.kind && replicasOf(t.wish.object) == 0 {
+	switch {
+	case o.live == nil && t.wish.of.kind == deployments.kind && replicasOf(t.wish.object) == 0:
 		o.gone, o.err = true, c.drop(ctx, t.work) // nothing is there, and nothing shall run there.
 		return
-	}
-	if o.live != nil && !member.Managed(o.live) {
-		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, foreign(t, o.live))
+	case o.live != nil && standsIn(o.live):
+		// What stands in for a Service makes place for one: they are of different makers in the hub.
+		if _, err := m.Delete(ctx, ref); err != nil {
+			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
+			return
+		}
+		o.live = nil
+	case o.live != nil && !ours(o.live):
+		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, member.Foreign(t.name, ref, o.live))
 		return
 	}
-	want := t.wish.object
 	s, err := stated(&t.wish, o.live)
 	if err != nil {
 		o.err = err
 		return
 	}
-	work, err := c.record(ctx, t.work, t.key, t.name, want, t.base)
+	work, err := c.record(ctx, t.work, t.key, t.name, t.wish.object, t.base)
 	if err != nil {
 		o.err = err
 		return
 	}
-	wrote := false
-	if o.live == nil || !stands(t.wish.of, s, o.live, generationOf(work)) {
-		if lowers(&t.wish, o.live) {
-			if sure, err := t.confirm(ctx); err != nil || !sure {
-				say(&o.copy, v1alpha1.SyncPending, "", "")
-				o.err = err
-				return
-			}
-		}
-		written, err := m.Overwrite(ctx, FieldManager, ref, s.object, o.live, s.hash)
-		switch {
-		case apierrors.IsConflict(err):
-			say(&o.copy, v1alpha1.SyncPending, "", "") // it changed in between: the next look is soon.
-			return
-		case err != nil:
-			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
-			o.seen = !blind(err)
-			o.err = c.told(ctx, work, o.copy, nil, "", false)
-			return
-		}
-		o.live, wrote = written, true
+	wrote, ok := c.put(ctx, m, ref, t, o, s, work)
+	if !ok {
+		return
 	}
 	say(&o.copy, v1alpha1.SyncSynced, "", "")
 	if t.wish.scaled != "" {
@@ -209,8 +198,43 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 	o.err = c.told(ctx, work, o.copy, o.live, s.hash, wrote)
 }
 
-func foreign(t *task, live *unstructured.Unstructured) error {
-	return member.Foreign(t.name, member.Ref{Resource: t.wish.of.resource, Namespace: t.key.Namespace, Name: t.key.Name}, live)
+// put writes a statement where the copy does not stand as it says, and reports whether it wrote, and whether all is well.
+func (c *copier) put(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome, s statement, work *v1alpha1.Work) (wrote, ok bool) {
+	if o.live != nil && stands(t.wish.of, s, o.live, generationOf(work)) {
+		return false, true
+	}
+	if lowers(&t.wish, o.live) {
+		if sure, err := t.confirm(ctx); err != nil || !sure {
+			say(&o.copy, v1alpha1.SyncPending, "", "")
+			o.err = err
+			return false, false
+		}
+	}
+	written, err := m.Overwrite(ctx, FieldManager, ref, s.object, o.live, s.hash)
+	switch {
+	case apierrors.IsConflict(err):
+		say(&o.copy, v1alpha1.SyncPending, "", "") // it changed in between: the next look is soon.
+		return false, false
+	case err != nil:
+		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
+		o.seen = !blind(err)
+		o.err = c.told(ctx, work, o.copy, nil, "", false)
+		return false, false
+	}
+	o.live = written
+	return true, true
+}
+
+// ours says whether a copy was made here. A Service that was made to stand in was not; nor is one any more that somebody
+// has made his own since, which still bears the marks.
+func ours(live *unstructured.Unstructured) bool {
+	return member.Managed(live) && live.GetAnnotations()[mcs.AnnotationStandIn] == ""
+}
+
+// standsIn says whether a Service only stands in for one that the member does not have.
+func standsIn(live *unstructured.Unstructured) bool {
+	selector, _, _ := unstructured.NestedMap(live.Object, "spec", "selector")
+	return mcs.StandsIn(live.GetLabels(), live.GetAnnotations(), len(selector) > 0)
 }
 
 // scaled says what it means that an autoscaler owns the replicas.
@@ -226,7 +250,7 @@ func scaled(row *v1alpha1.MemberCopy, t *task, live *unstructured.Unstructured) 
 
 // remove takes a copy away, and then the record of it.
 func (c *copier) remove(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
-	if o.live == nil || !member.Managed(o.live) {
+	if o.live == nil || !ours(o.live) {
 		o.live, o.gone = nil, true
 		o.err = c.drop(ctx, t.work)
 		return

@@ -16,16 +16,21 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/resview/stream"
 	"github.com/weir-io/weir/sched/filter"
 )
 
 // Deployments keeps the copies of every FederatedDeployment.
 type Deployments struct {
 	copier
+
+	members *stream.Server
 }
 
-// NewDeployments returns a reconciler that works through c.
-func NewDeployments(c Config) *Deployments { return &Deployments{copier(c)} }
+// NewDeployments returns a reconciler that works through c, and looks sooner where members' agents tell something.
+func NewDeployments(c Config, members *stream.Server) *Deployments {
+	return &Deployments{copier(c), members}
+}
 
 // Config is what a reconciler works with: the hub's API server through a cache and, for what takes away, past it; the door to
 // members; events; and the clock.

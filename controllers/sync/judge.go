@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -35,7 +36,7 @@ type statement struct {
 func stated(w *wish, live *unstructured.Unstructured) (statement, error) {
 	left := w.retained
 	if w.scaled != "" {
-		left = append(left[:len(left):len(left)], v1alpha1.ReplicasPath)
+		left = append(slices.Clip(left), v1alpha1.ReplicasPath)
 	}
 	var own, whole any = w.object.Object, w.object.Object
 	for _, path := range left {

@@ -24,8 +24,10 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 func TestWhatAMemberKeepsIsStatedAsItStandsThereAndIsNoPartOfTheHash(t *testing.T) {
-	w := &wish{of: deployments, object: object(t, `{"metadata": {"annotations": {"a/b": "ours"}}, "spec": {"x": 1, "l": [{"y": 1}]}}`),
-		retained: []v1alpha1.FieldPath{"/metadata/annotations/a~1b", "/spec/l/0/y", "/spec/gone", "/spec/new/deep"}}
+	w := &wish{
+		of: deployments, object: object(t, `{"metadata": {"annotations": {"a/b": "ours"}}, "spec": {"x": 1, "l": [{"y": 1}]}}`),
+		retained: []v1alpha1.FieldPath{"/metadata/annotations/a~1b", "/spec/l/0/y", "/spec/gone", "/spec/new/deep"},
+	}
 	fresh, err := stated(w, nil)
 	if err != nil {
 		t.Fatal(err)

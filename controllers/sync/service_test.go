@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/member"
+	"github.com/weir-io/weir/mesh/mcs"
 )
 
 const webService = `
@@ -97,7 +99,7 @@ func TestAServiceThatLeftThePlacementGoesWhenNobodyIsBehindIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.lookService()
-	s = w.lookService()
+	w.lookService()
 	if w.service("c2") != nil || w.service("c1") == nil {
 		t.Error("c2 is left, or c1 is gone")
 	}
@@ -133,5 +135,27 @@ func TestADeletedServiceTakesItsCopiesWithIt(t *testing.T) {
 	w.lookService()
 	if w.service("c1") != nil || w.service("c2") != nil || w.work("c1", "Service") != nil {
 		t.Error("something is left")
+	}
+}
+
+func TestWhatStandsInMakesPlaceAndWhatSomebodyMadeHisOwnDoesNot(t *testing.T) {
+	w := newWorld(t, parsed[v1alpha1.FederatedService](t, webService))
+	for cluster, selector := range map[string]map[string]string{"c1": nil, "c2": {"app": "theirs"}} {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web",
+			Labels:      map[string]string{member.LabelManaged: member.LabelManagedValue},
+			Annotations: map[string]string{mcs.AnnotationStandIn: "true"},
+		}}
+		s.Spec.Selector, s.Spec.Ports = selector, []corev1.ServicePort{{Port: 80}}
+		if err := w.members[cluster].Store.Create(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := w.lookService()
+	if got := w.service("c1"); got.Spec.Selector["app"] != "web" || got.Annotations[mcs.AnnotationStandIn] != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := w.service("c2"); got.Spec.Selector["app"] != "theirs" || s.Status.Clusters[1].Sync != v1alpha1.SyncConflict {
+		t.Errorf("%+v, %+v", got, s.Status.Clusters)
 	}
 }

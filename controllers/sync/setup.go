@@ -26,15 +26,15 @@ import (
 // objectsAtOnce is how many federated objects are worked on at once.
 const objectsAtOnce = 8
 
-// SetupWithManager starts the controller with the manager. What members' agents tell makes it look sooner.
-func (r *Deployments) SetupWithManager(m ctrl.Manager, members *stream.Server) error {
+// SetupWithManager starts the controller with the manager.
+func (r *Deployments) SetupWithManager(m ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("sync-deployment").
 		WithOptions(controller.Options{MaxConcurrentReconciles: objectsAtOnce}).
 		For(&v1alpha1.FederatedDeployment{}).
 		Watches(&v1alpha1.ResourceBinding{}, handler.EnqueueRequestsFromMapFunc(ownerOf)).
 		Watches(&v1alpha1.Work{}, handler.EnqueueRequestsFromMapFunc(federated(deployments.kind))).
-		WatchesRawSource(&hub.Changes{Members: members, Concerns: r.concerns}).
+		WatchesRawSource(&hub.Changes{Members: r.members, Concerns: r.concerns}).
 		Complete(r)
 }
 

@@ -90,6 +90,7 @@ func (c *copier) record(ctx context.Context, old *v1alpha1.Work, key types.Names
 		return nil, fmt.Errorf("cluster %q: encode the Work of %s: %w", cluster, key, err)
 	}
 	delete(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	err = c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
 	if apierrors.IsNotFound(err) && old == nil {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
@@ -127,13 +128,14 @@ func (c *copier) told(ctx context.Context, w *v1alpha1.Work, row v1alpha1.Member
 	status.Manifests = []v1alpha1.ManifestStatus{line}
 	condition := metav1.Condition{Type: v1alpha1.ConditionPropagated, ObservedGeneration: w.Generation}
 	condition.Status, condition.Reason, condition.Message = propagated([]v1alpha1.MemberCopy{row}, []string{w.Annotations[v1alpha1.AnnotationWorkCluster]})
+	condition.Message = hub.Clip(condition.Message, v1alpha1.MaxMessage)
 	meta.SetStatusCondition(&status.Conditions, condition)
 	if equality.Semantic.DeepEqual(status, w.Status) {
 		return nil
 	}
 	name := &v1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name}}
 	if _, err := hub.ApplyStatus(ctx, c.Client, FieldManager, name, status); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("Work %s/%s: %w", w.Namespace, w.Name, err)
+		return fmt.Errorf("work %s/%s: %w", w.Namespace, w.Name, err)
 	}
 	return nil
 }
@@ -146,12 +148,12 @@ func (c *copier) drop(ctx context.Context, w *v1alpha1.Work) error {
 	w = w.DeepCopy()
 	if i := slices.Index(w.Finalizers, Finalizer); i >= 0 {
 		w.Finalizers = slices.Delete(w.Finalizers, i, i+1)
-		if err := c.Client.Update(ctx, w, client.FieldOwner(FieldManager)); err != nil {
-			return fmt.Errorf("Work %s/%s: let go: %w", w.Namespace, w.Name, client.IgnoreNotFound(err))
+		if err := c.Client.Update(ctx, w, client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("work %s/%s: let go: %w", w.Namespace, w.Name, err)
 		}
 	}
 	if err := c.Client.Delete(ctx, w); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("Work %s/%s: delete: %w", w.Namespace, w.Name, err)
+		return fmt.Errorf("work %s/%s: delete: %w", w.Namespace, w.Name, err)
 	}
 	return nil
 }

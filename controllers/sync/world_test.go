@@ -21,7 +21,6 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/fleettest"
-	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/sched/adapter"
 )
@@ -80,7 +79,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	}
 	w.WithWatch = fleettest.Hub(t, interceptor.Funcs{}, objects...)
 	c := Config{Client: w, Live: w, Door: member.NewDoor(w, "weir-system"), Recorder: w.told, Now: func() time.Time { return w.now }}
-	w.d, w.s = NewDeployments(c), NewServices(c)
+	w.d, w.s = NewDeployments(c, nil), NewServices(c)
 	return w
 }
 
@@ -230,14 +229,6 @@ func (w *world) changeWorkload(change func(*v1alpha1.FederatedDeployment)) {
 	change(d)
 	d.Generation++
 	if err := w.Update(w.Context(), d); err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) apply(part v1alpha1.ResourceBindingStatus) {
-	w.Helper()
-	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"}}
-	if _, err := hub.ApplyStatus(w.Context(), w, "weir-schedule", name, part); err != nil {
 		w.Fatal(err)
 	}
 }

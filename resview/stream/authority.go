@@ -151,8 +151,9 @@ func (a *Authority) Bundle() []byte {
 }
 
 // issue signs a member's certificate for the key of the request. Nothing else of the request counts.
-func (a *Authority) issue(cluster string, request *x509.CertificateRequest, now time.Time) ([]byte, error) {
-	return a.sign(clusterURI(cluster), x509.ExtKeyUsageClientAuth, request.PublicKey, now)
+func (a *Authority) issue(cluster, registration string, request *x509.CertificateRequest, now time.Time) ([]byte, error) {
+	subject := pkix.Name{SerialNumber: registration}
+	return a.sign(clusterURI(cluster), subject, x509.ExtKeyUsageClientAuth, request.PublicKey, now)
 }
 
 // hubCertificate returns the server certificate and makes a new one at two thirds of its life.
@@ -167,7 +168,7 @@ func (a *Authority) hubCertificate(now time.Time) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hub certificate: %w", err)
 	}
-	der, err := a.sign(hubURI(), x509.ExtKeyUsageServerAuth, &key.PublicKey, now)
+	der, err := a.sign(hubURI(), pkix.Name{}, x509.ExtKeyUsageServerAuth, &key.PublicKey, now)
 	if err != nil {
 		return nil, fmt.Errorf("hub certificate: %w", err)
 	}
@@ -182,7 +183,7 @@ func (a *Authority) hubCertificate(now time.Time) (*tls.Certificate, error) {
 	return made, nil
 }
 
-func (a *Authority) sign(name *url.URL, usage x509.ExtKeyUsage, public any, now time.Time) ([]byte, error) {
+func (a *Authority) sign(name *url.URL, subject pkix.Name, usage x509.ExtKeyUsage, public any, now time.Time) ([]byte, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, err
@@ -190,6 +191,7 @@ func (a *Authority) sign(name *url.URL, usage x509.ExtKeyUsage, public any, now 
 	parent := a.signer(now)
 	template := &x509.Certificate{
 		SerialNumber: serial,
+		Subject:      subject,
 		NotBefore:    now.Add(-clockSkew),
 		NotAfter:     now.Add(leafLife),
 		URIs:         []*url.URL{name},

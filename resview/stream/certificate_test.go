@@ -131,7 +131,7 @@ func TestMemberCanNotStandInForTheHub(t *testing.T) {
 	}
 	serve := func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }
 	for name, sign := range map[string]func(*x509.CertificateRequest) ([]byte, error){
-		"by its own certificate":           func(csr *x509.CertificateRequest) ([]byte, error) { return authority.issue("c1", csr, time.Now()) },
+		"by its own certificate":           func(csr *x509.CertificateRequest) ([]byte, error) { return authority.issue("c1", "", csr, time.Now()) },
 		"by one for servers":               forge(authority.pairs[0], serve),
 		"by the hub's name for clients":    forge(authority.pairs[0], func(c *x509.Certificate) { c.URIs = []*url.URL{hubURI()} }),
 		"by the hub's name among its own":  forge(authority.pairs[0], func(c *x509.Certificate) { serve(c); c.URIs = append(c.URIs, hubURI()) }),

@@ -261,7 +261,7 @@ type rawAgent struct {
 func (h *hub) identity(cluster string) *tls.Certificate {
 	h.t.Helper()
 	return h.certificate(func(csr *x509.CertificateRequest) ([]byte, error) {
-		return h.authority.issue(cluster, csr, time.Now())
+		return h.authority.issue(cluster, "", csr, time.Now())
 	})
 }
 

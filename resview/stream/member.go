@@ -20,6 +20,9 @@ import (
 // publishes, at most one in publishInterval, so that a burst of facts does not copy the maps each time.
 type member struct {
 	cluster string
+	// registration is the one that certificates of its agent name.
+	registration string
+
 	now     func() time.Time
 	notify  func(map[Change]struct{})
 	current atomic.Pointer[Snapshot]
@@ -45,10 +48,10 @@ type member struct {
 	publishSoon *time.Timer
 }
 
-func (s *Server) newMember(cluster string) *member {
+func (s *Server) newMember(cluster, registration string) *member {
 	now := s.now
 	m := &member{
-		cluster: cluster,
+		cluster: cluster, registration: registration,
 		now:     now,
 		notify:  s.subscribers.notify,
 		nodes:   newLedger(cluster, now, s.viewSubscribers.notify, s.metrics.view),

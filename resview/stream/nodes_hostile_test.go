@@ -272,3 +272,30 @@ func TestEventsOfAMemberWithoutASnapshotChangeNothing(t *testing.T) {
 		}
 	})
 }
+
+// The numbers of one life of the agent mean nothing in the next, though they may seem to go on.
+func TestEventsOfAnotherLifeOfTheAgentAreNotApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHub(t)
+		first := h.raw("c1", hello(1))
+		first.say(t)
+		wait(time.Second)
+		if err := first.stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		second := h.raw("c1", hello(2))
+		if why := second.wanted(t); why != "the agent was started anew" {
+			t.Errorf("wanted because %q", why)
+		}
+		m := updateWith(func(*pb.IncrementalUpdate, *pb.NodeDelta) {})
+		m.Sequence = 2
+		if err := second.stream.Send(m); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		if v := h.nodesOf(t, "c1"); v.InStep || v.View.Version() != 5 || v.View.Incarnation() != 1 {
+			t.Errorf("got %+v at version %d", v, v.View.Version())
+		}
+	})
+}

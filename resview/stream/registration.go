@@ -92,7 +92,11 @@ func (r *registration) Renew(ctx context.Context, request *pb.RenewRequest) (*pb
 }
 
 func (s *Server) certify(cluster string, csr *x509.CertificateRequest) (*pb.CertificateResponse, error) {
-	der, err := s.config.Authority.issue(cluster, csr, s.now())
+	m := s.member(cluster)
+	if m == nil {
+		return nil, status.Error(codes.PermissionDenied, notRegistered(cluster))
+	}
+	der, err := s.config.Authority.issue(cluster, m.registration, csr, s.now())
 	if err != nil {
 		s.log.Error("certificate not issued", "cluster", cluster, "error", err)
 		return nil, status.Error(codes.Internal, "the hub can not sign now; its log says why")

@@ -43,6 +43,9 @@ type ServerConfig struct {
 
 // Settings are what the hub wants of one member.
 type Settings struct {
+	// Registration says which registration of that name it is, such as its object's UID. It stands in the certificates of
+	// its agent; those of another registration open no session and are not renewed.
+	Registration string
 	// BeatInterval is how often the agent shall beat. Zero: DefaultBeatInterval.
 	BeatInterval time.Duration
 }
@@ -102,8 +105,13 @@ func (s *Server) Admit(cluster string, settings Settings) error {
 	}
 	s.mu.Lock()
 	m, known := s.members[cluster]
+	if known && m.registration != settings.Registration {
+		s.mu.Unlock()
+		s.Forget(cluster)
+		return s.Admit(cluster, settings)
+	}
 	if !known {
-		m = s.newMember(cluster)
+		m = s.newMember(cluster, settings.Registration)
 		s.members[cluster] = m
 	}
 	s.mu.Unlock()
@@ -114,7 +122,8 @@ func (s *Server) Admit(cluster string, settings Settings) error {
 	return nil
 }
 
-// Forget ends a member's session and drops its snapshot. Its certificate is worth nothing until Admit is called again.
+// Forget ends a member's session and drops its snapshot. Its certificate is worth nothing until Admit is called again
+// for the same Registration.
 func (s *Server) Forget(cluster string) {
 	s.mu.Lock()
 	m := s.members[cluster]

@@ -308,5 +308,9 @@ func (s *Server) identify(ctx context.Context, grace time.Duration) (string, err
 	if err != nil {
 		return "", status.Error(codes.Unauthenticated, clip(err.Error()))
 	}
+	if m := s.member(cluster); m != nil && m.registration != leaf.Subject.SerialNumber {
+		return "", status.Error(codes.Unauthenticated, "this certificate is of an earlier registration of cluster "+cluster+
+			": make a token with `kubectl weir join` and hand it to the agent")
+	}
 	return cluster, nil
 }

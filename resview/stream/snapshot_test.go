@@ -55,7 +55,7 @@ func TestSnapshotNeverChangesOnceItIsSeen(t *testing.T) {
 // Meant for the race detector: readers take no lock, so nothing that they see may be written.
 func TestReadersAndWritersDoNotMeet(t *testing.T) {
 	server := &Server{now: time.Now, metrics: newServerMetrics()}
-	h := server.newMember("c1")
+	h := server.newMember("c1", "")
 	s := &session{over: make(chan struct{}), newWants: make(chan struct{}, 1)}
 	if why := h.begin(s, &pb.Hello{Incarnation: 1}); why != nil {
 		t.Fatal(why)

@@ -4,6 +4,7 @@
 package fit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -53,10 +54,24 @@ type class struct {
 func (c *Catalogue) Room(nodes []Node) Room {
 	c.names.Place(dimension.Pods)
 	room := make(Room, 0, len(nodes))
+	places := make(map[string]int, len(nodes))
+	var key []byte
 	for i := range nodes {
-		if n := &nodes[i]; n.Count > 0 {
-			room = room.add(shape{n.Count, c.class(n.Labels, n.Taints), c.vector(n.Free)})
+		n := &nodes[i]
+		if n.Count <= 0 {
+			continue
 		}
+		s := shape{n.Count, c.class(n.Labels, n.Taints), c.vector(n.Free)}
+		key = binary.AppendVarint(key[:0], int64(s.class))
+		for _, amount := range s.free {
+			key = binary.AppendVarint(key, amount)
+		}
+		if at, there := places[string(key)]; there {
+			room[at].count += s.count
+			continue
+		}
+		places[string(key)] = len(room)
+		room = append(room, s)
 	}
 	return room
 }

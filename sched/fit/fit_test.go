@@ -73,6 +73,21 @@ func TestNodesThatAreAlikeAreOneShape(t *testing.T) {
 	}
 }
 
+// A member of the largest size there may be, each node unlike every other.
+func BenchmarkRoomOf20000Nodes(b *testing.B) {
+	nodes := make([]Node, 20000)
+	for i := range nodes {
+		nodes[i] = Node{Count: 1, Labels: map[string]string{"pool": "general"}, Free: amounts{"cpu": int64(i), "memory": int64(i) << 20, "pods": 100}}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var catalogue Catalogue
+		if room := catalogue.Room(nodes); len(room) != len(nodes) {
+			b.Fatal(len(room))
+		}
+	}
+}
+
 // rooms draws some nodes, as a catalogue and a room.
 func rooms(t *rapid.T) (*Catalogue, Room) {
 	var nodes []Node
