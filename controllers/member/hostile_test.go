@@ -36,7 +36,7 @@ func TestAMemberCannotSendTheHubToAThirdPlace(t *testing.T) {
 		if _, err := m.Apply(t.Context(), manager, ruleRef, rule(t, `{"hosts": ["echo"]}`)); err == nil {
 			t.Errorf("%d: a redirection was taken for an answer", code)
 		}
-		if err := m.LabelPod(t.Context(), manager, "demo", "a", "u", "weir.io/fence", "1"); err == nil {
+		if err := m.LabelPod(t.Context(), manager, "demo", "a", "u", "weir.io/fence", "1", nil); err == nil {
 			t.Errorf("%d: a redirection of a write was taken for an answer", code)
 		}
 	}
