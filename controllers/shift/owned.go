@@ -99,11 +99,13 @@ func rowOf(binding *v1alpha1.ResourceBinding, cluster string) v1alpha1.MemberRep
 	return v1alpha1.MemberReplicas{Name: cluster}
 }
 
+// holdOf says who else is at the workload. A rollout that is stuck although every pod is of the newest template lacks room
+// or health, and not pods of the right kind: weir may take what is not ready elsewhere.
 func holdOf(row v1alpha1.MemberReplicas) shift.Hold {
 	switch {
 	case row.Reason == v1alpha1.ReasonHPA:
 		return shift.Autoscaled
-	case row.Rollout == v1alpha1.RolloutProgressing || row.Rollout == v1alpha1.RolloutStuck:
+	case row.Rollout == v1alpha1.RolloutProgressing, row.Rollout == v1alpha1.RolloutStuck && row.Updated < row.Applied:
 		return shift.RollingOut
 	}
 	return shift.Unheld
