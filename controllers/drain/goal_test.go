@@ -51,6 +51,8 @@ func fence(gs *v1alpha1.GlobalService, cluster string) {
 func TestGoalOfADrain(t *testing.T) {
 	three := serviceOf(map[string]int32{"c1": 3, "c2": 3, "c3": 3})
 	alone := serviceOf(map[string]int32{"c1": 0, "c2": 3})
+	owned := *alone.DeepCopy()
+	owned.Status.Clusters[1].Binding = "demo/deployment-echo"
 	drained := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.InService)
 	meta.SetStatusCondition(&drained.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrained, Status: metav1.ConditionTrue, Reason: "x"})
 	deleted := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
@@ -74,6 +76,7 @@ func TestGoalOfADrain(t *testing.T) {
 		"of an unknown cluster is refused":           {drainObject("c2", "", v1alpha1.OutOfService), false, nil, nil, "", false, "ClusterNotFound"},
 		"of the last cluster able to serve, refused": {drainObject("c2", "", v1alpha1.OutOfService), true, nil, []v1alpha1.GlobalService{alone}, "", false, "LastCopy"},
 		"of the last one, skipping such services":    {skip, true, nil, []v1alpha1.GlobalService{alone}, v1alpha1.GoalDrain, true, ""},
+		"of replicas that weir can bring up first":   {drainObject("c2", "", v1alpha1.OutOfService), true, nil, []v1alpha1.GlobalService{owned}, v1alpha1.GoalDrain, true, ""},
 		"after all others drain too, refused":        {drainObject("c2", "", v1alpha1.OutOfService), true, []v1alpha1.ClusterDrain{*drainObject("c1", v1alpha1.GoalDrain, ""), *drainObject("c3", v1alpha1.GoalDrain, "")}, []v1alpha1.GlobalService{three}, "", false, "LastCopy"},
 		"a second drain of one cluster is told so":   {younger, true, []v1alpha1.ClusterDrain{*drainObject("c2", v1alpha1.GoalDrain, "")}, []v1alpha1.GlobalService{three}, "", false, "Duplicate"},
 		"turned round half way is an abort":          {drainObject("c2", v1alpha1.GoalDrain, v1alpha1.InService), true, nil, []v1alpha1.GlobalService{three}, v1alpha1.GoalAbort, true, ""},

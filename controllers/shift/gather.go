@@ -158,7 +158,10 @@ func clustersOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, w
 // that followed each crash would flap.
 func targetSplit(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want) map[string]shift.Permille {
 	var total int64
-	decided := decidedOf(binding)
+	var aim map[string]int32
+	if binding != nil {
+		aim = aimOf(gs, binding, wants)
+	}
 	in := map[string]int64{}
 	for _, c := range gs.Status.Clusters {
 		in[c.Name] = 0
@@ -167,7 +170,7 @@ func targetSplit(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, 
 		}
 		in[c.Name] = int64(max(c.Replicas, 0))
 		if binding != nil {
-			in[c.Name] = int64(decided[c.Name])
+			in[c.Name] = int64(aim[c.Name])
 		}
 		total += in[c.Name]
 	}

@@ -15,7 +15,7 @@ import (
 // come to be is the binding's decision; where they are asked for now is the plan of this service.
 func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want) {
 	s.Replicas = shift.Owned
-	decided := decidedOf(binding)
+	aim := aimOf(gs, binding, wants)
 	back := goesBack(s.Clusters)
 	var before, target int32
 	for i := range s.Clusters {
@@ -29,7 +29,7 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 		if s.Record == shift.Closed {
 			c.Before.Replicas = c.Applied
 		}
-		c.Target.Replicas = decided[c.Name]
+		c.Target.Replicas = aim[c.Name]
 		if c.Goal == shift.Drain {
 			c.Target.Replicas = 0
 		}
@@ -62,13 +62,27 @@ func goesBack(clusters []shift.Cluster) bool {
 	return back
 }
 
+// aimOf is how many replicas each cluster shall come to have: those decided, and of those that fit nowhere as many as it has.
+// What has no better place stays, but in a cluster that is taken out of service.
+func aimOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants map[string]want) map[string]int32 {
+	aim, left := decidedOf(binding), binding.Status.Unplaced
+	for _, c := range gs.Status.Clusters {
+		if wants[c.Name].goal == shift.Drain {
+			continue
+		}
+		if keep := min(plannedOf(gs, binding, c.Name)-aim[c.Name], left); keep > 0 {
+			aim[c.Name] += keep
+			left -= keep
+		}
+	}
+	return aim
+}
+
 // decidedOf is how many replicas each cluster shall come to have.
 func decidedOf(binding *v1alpha1.ResourceBinding) map[string]int32 {
 	out := map[string]int32{}
-	if binding != nil {
-		for _, c := range binding.Spec.Clusters {
-			out[c.Name] = c.Replicas
-		}
+	for _, c := range binding.Spec.Clusters {
+		out[c.Name] = c.Replicas
 	}
 	return out
 }

@@ -251,6 +251,48 @@ func TestPodsThatNeverWereReadyGoWithoutTheFence(t *testing.T) {
 	w.atRest(gs, 3, 6)
 }
 
+func TestReplicasThatFitNowhereStayWhereTheyAre(t *testing.T) {
+	w := newOwned(t, 3, 3, 3)
+	w.settle()
+	b := w.binding()
+	b.Status.Unplaced = 2
+	w.update(b)
+	w.decide(nil, 3, 0, 4)
+	gs := w.settle()
+	if d := cmp.Diff(map[string]int32{"c1": 3, "c2": 2, "c3": 4}, planned(gs)); d != "" {
+		t.Errorf("with no room elsewhere:\n%s", d)
+	}
+	if d := cmp.Diff(map[string]int32{"c1": 333, "c2": 222, "c3": 445}, weights(gs)); d != "" {
+		t.Errorf("they serve:\n%s", d)
+	}
+	b = w.binding()
+	b.Status.Unplaced = 0
+	w.update(b)
+	w.decide(nil, 4, 0, 5)
+	w.atRest(w.settle(), 4, 0, 5)
+}
+
+func TestADrainGoesOnWithoutRoomForAllAndSaysSo(t *testing.T) {
+	w := newOwned(t, 3, 3, 3)
+	w.settle()
+	b := w.binding()
+	b.Status.Unplaced = 2
+	w.update(b)
+	w.ask("c2", v1alpha1.GoalDrain)
+	w.decide([]string{"c2"}, 3, 0, 4)
+	told := false
+	w.until(func(gs *v1alpha1.GlobalService) bool {
+		told = told || slices.ContainsFunc(gs.Status.Shift.Blocked, func(b v1alpha1.Blocker) bool { return b.Code == "HeadroomLost" })
+		return doneSince(gs, "c2", v1alpha1.GoalDrain, time.Time{})
+	})
+	if !told {
+		t.Error("nobody was told that less is left than before")
+	}
+	if d := cmp.Diff(map[string]int32{"c1": 3, "c2": 0, "c3": 4}, planned(w.service())); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestACrashAtRestIsNoMove(t *testing.T) {
 	w := newOwned(t, 3, 3)
 	w.settle()

@@ -47,7 +47,7 @@ func (r *Reconciler) recordsOf(gs *v1alpha1.GlobalService, drains []v1alpha1.Clu
 		switch d := served(wants, cluster); {
 		case d != nil:
 			rec.Goal, rec.TraceID = d.Status.Goal, tracing.ID(d)
-		case gs.Spec.Record != nil:
+		case gs.Spec.Record != nil && owns(plan):
 			rec.Goal = v1alpha1.GoalMove
 		}
 		if kind == shift.ReplicasUp || kind == shift.ReplicasDown {
@@ -82,6 +82,11 @@ func served(wants map[string]want, cluster string) *v1alpha1.ClusterDrain {
 		}
 	}
 	return first.drain
+}
+
+// owns says whether a plan is for replicas too.
+func owns(plan v1alpha1.GlobalServiceSpec) bool {
+	return slices.ContainsFunc(plan.Clusters, func(c v1alpha1.GlobalServiceCluster) bool { return c.Replicas != nil })
 }
 
 func quietWord(e shift.Evidence) v1alpha1.QuietState {

@@ -40,7 +40,7 @@ func TestEachMemberGetsItsOwnCopyAndTheSameSelector(t *testing.T) {
 		if diff := cmp.Diff(selector, d.Spec.Selector.MatchLabels) + cmp.Diff(selector, d.Spec.Template.Labels); diff != "" {
 			t.Error(diff)
 		}
-		if d.Labels[member.LabelManaged] != member.LabelManagedValue || d.Annotations[member.AnnotationApplied] == "" {
+		if d.Labels[member.LabelManaged] != member.LabelManagedValue || d.Annotations[member.AnnotationApplied] == "" || d.Annotations[v1alpha1.AnnotationBinding] != "shop/deployment-web" {
 			t.Errorf("%s: labels %v, annotations %v", cluster, d.Labels, d.Annotations)
 		}
 		record := w.work(cluster, "Deployment")

@@ -78,6 +78,11 @@ func Within(ctx context.Context, d *v1alpha1.ClusterDrain) context.Context {
 // Step adds the span of a step that was planned.
 func (t *Tracer) Step(gs *v1alpha1.GlobalService, drains []v1alpha1.ClusterDrain, r v1alpha1.StepRecord) {
 	d := drainOf(drains, r.Cluster)
+	for i := range drains {
+		if r.TraceID != "" && ID(&drains[i]) == r.TraceID {
+			d = &drains[i] // a step in another cluster, for the sake of this one's drain
+		}
+	}
 	if t == nil || d == nil {
 		return
 	}
