@@ -61,15 +61,11 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 	slices.SortFunc(pods, func(a, b *pb.Pod) int {
 		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(a.GetLoad().GetRate(), b.GetLoad().GetRate()), cmp.Compare(a.GetName(), b.GetName()))
 	})
-	whole := plan.NewPods == v1alpha1.PodsFenced && plan.FencedPods >= readyPods(pods)
-	left := plan.FencedPods
+	wanted := toFence(pods, plan)
 	owned := ownedBy(facts)
 	var out []podLabel
-	for _, p := range pods {
-		want := whole || left > 0 && p.GetReady() && (p.GetFenced() || plan.Fence != v1alpha1.FenceKeep)
-		if p.GetReady() && left > 0 {
-			left--
-		}
+	for i, p := range pods {
+		want := wanted[i]
 		label := func(key, value string) podLabel {
 			return podLabel{p.GetName(), types.UID(p.GetUid()), key, value, owned[p.GetWorkload()]}
 		}
@@ -82,6 +78,25 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 			out = append(out, label(LabelFence, ""), label(LabelFenceGeneration, ""))
 		case !want && generation == 0 && p.GetFenceGeneration() > 0:
 			out = append(out, label(LabelFenceGeneration, ""))
+		}
+	}
+	return out
+}
+
+// toFence says of each pod, those to be fenced first coming first, whether it shall bear the fence.
+func toFence(pods []*pb.Pod, plan v1alpha1.GlobalServiceCluster) []bool {
+	out := make([]bool, len(pods))
+	whole := plan.NewPods == v1alpha1.PodsFenced && plan.FencedPods >= readyPods(pods)
+	left := plan.FencedPods
+	for i, p := range pods {
+		switch {
+		case whole:
+			out[i] = true
+		case plan.Fence == v1alpha1.FenceKeep:
+			out[i] = p.GetFenced()
+		case p.GetReady() && left > 0:
+			out[i] = true
+			left--
 		}
 	}
 	return out

@@ -20,6 +20,7 @@ import (
 )
 
 func podBench(t *testing.T) (*bench, func() map[string]string) {
+	t.Helper()
 	b, pod := annotatedBench(t)
 	return b, func() map[string]string { return pod().Labels }
 }

@@ -22,7 +22,7 @@ func inService(name string, planned ...int32) v1alpha1.GlobalService {
 		gs.Status.Clusters = append(gs.Status.Clusters, v1alpha1.GlobalServiceClusterStatus{Name: cluster, Binding: "shop/deployment-web"})
 		line := v1alpha1.GlobalServiceCluster{Name: cluster}
 		if n >= 0 {
-			line.Replicas = ptr.To(n)
+			line.Replicas = new(n)
 		}
 		gs.Spec.Clusters = append(gs.Spec.Clusters, line)
 	}
@@ -50,8 +50,11 @@ func TestReplicasBehindAServiceAreThoseThatItsShiftPlans(t *testing.T) {
 		},
 		"a drained cluster leaves the plan": {two(6, 0), map[string]int32{"c1": 6}, two(6, 0), []v1alpha1.GlobalService{inService("web", 6, 0)}, map[string]int32{"c1": 6}},
 		"a member without the service": {
-			map[string]int32{"c1": 3, "c3": 4}, map[string]int32{"c1": 3, "c3": 2}, map[string]int32{"c1": 3, "c3": 2},
-			[]v1alpha1.GlobalService{inService("web", 3)}, map[string]int32{"c1": 3, "c3": 2},
+			map[string]int32{"c1": 3, "c3": 4},
+			map[string]int32{"c1": 3, "c3": 2},
+			map[string]int32{"c1": 3, "c3": 2},
+			[]v1alpha1.GlobalService{inService("web", 3)},
+			map[string]int32{"c1": 3, "c3": 2},
 		},
 		"pods of somebody else's too: nothing falls": {two(3, 3), two(5, 1), two(5, 1), []v1alpha1.GlobalService{mixed}, two(5, 3)},
 		"its shift stands still: more may come":      {two(3, 3), two(5, 1), two(5, 1), []v1alpha1.GlobalService{foreign}, two(5, 3)},

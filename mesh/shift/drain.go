@@ -124,22 +124,25 @@ func (p *plan) replicasDown() (Step, bool) {
 		if c.Applied <= p.pods[i] {
 			continue
 		}
-		var to int32
-		switch {
-		case !p.leaving[i] && settled && c.Entry == Free && c.Ready < c.Applied:
-			to = max(p.pods[i], c.Ready, c.Floor)
-		case p.leaving[i] && p.mayFence(i) && c.Entry == Shut && c.Fenced == c.Ready:
-			to = c.Floor
-		case !p.leaving[i] && settled && c.Entry == Free && c.Fenced > 0 && c.Ready == c.Applied:
-			to = max(p.pods[i], c.Applied-c.Fenced, c.Floor)
-		default:
-			continue
-		}
-		if p.mayTake(i, to) {
+		if to, ok := p.downTo(i, settled); ok && p.mayTake(i, to) {
 			return Step{Kind: ReplicasDown, Goal: c.Goal, Cluster: c.Name, Replicas: to}, true
 		}
 	}
 	return Step{}, false
+}
+
+// downTo is how far the replicas of cluster i could go down now, if nothing stood before it.
+func (p *plan) downTo(i int, settled bool) (int32, bool) {
+	c := &p.Clusters[i]
+	switch {
+	case p.leaving[i]:
+		return c.Floor, p.mayFence(i) && c.Entry == Shut && c.Fenced == c.Ready
+	case !settled || c.Entry == Shut:
+		return 0, false
+	case c.Ready < c.Applied:
+		return max(p.pods[i], c.Ready, c.Floor), true
+	}
+	return max(p.pods[i], c.Applied-c.Fenced, c.Floor), c.Fenced > 0 && c.Ready == c.Applied
 }
 
 // mayTake asks every gate that stands before a pod's end.

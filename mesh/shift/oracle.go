@@ -331,7 +331,7 @@ func (o *oracle) ended(c *Cluster) bool {
 		return false
 	}
 	if !o.goes(c) {
-		return c.Entry == Free && c.Fenced == 0 && (o.b.Replicas == Plain || c.Ready >= o.end(c).Replicas)
+		return c.Entry == Free && c.Fenced == 0 && o.back(c)
 	}
 	if o.weights && c.HeldHi != 0 || !o.whole(c) || c.DNS == Named || c.DNS == Cached {
 		return false
@@ -341,6 +341,9 @@ func (o *oracle) ended(c *Cluster) bool {
 	}
 	return c.Ready == 0 || o.mayEnd(c, true)
 }
+
+// back reports whether a cluster that stays has the pods that it shall have.
+func (o *oracle) back(c *Cluster) bool { return o.b.Replicas == Plain || c.Ready >= o.end(c).Replicas }
 
 func (o *oracle) oneWrite() bool {
 	var writes Subject
