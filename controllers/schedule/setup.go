@@ -5,11 +5,14 @@ package schedule
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -18,7 +21,7 @@ import (
 )
 
 // gathering is how long a pass waits for more to happen: what comes at once is decided at once.
-const gathering = 20 * time.Millisecond
+const gathering = 50 * time.Millisecond
 
 // all is the one request there is.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}
@@ -26,8 +29,12 @@ var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 	pass := handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, gathering) },
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if matters(e.ObjectOld, e.ObjectNew) {
+				q.AddAfter(all, gathering)
+			}
+		},
 		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gathering) },
 		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { q.AddAfter(all, gathering) },
 	}
@@ -40,3 +47,28 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// matters says whether an update may change what a pass comes to: most say only that something was seen again.
+func matters(before, now client.Object) bool {
+	if before.GetGeneration() != now.GetGeneration() || !maps.Equal(before.GetLabels(), now.GetLabels()) ||
+		before.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() {
+		return true
+	}
+	switch n := now.(type) {
+	case *v1alpha1.ResourceBinding:
+		b, ok := before.(*v1alpha1.ResourceBinding)
+		return !ok || b.Status.ObservedGeneration != n.Status.ObservedGeneration || b.Status.Unplaced != n.Status.Unplaced ||
+			!slices.EqualFunc(b.Status.Clusters, n.Status.Clusters, sameSight)
+	case *v1alpha1.Cluster:
+		b, ok := before.(*v1alpha1.Cluster)
+		return !ok || healthOf(b) != healthOf(n)
+	}
+	return true
+}
+
+// sameSight says whether two lines of a member say the same of its replicas.
+func sameSight(a, b v1alpha1.MemberReplicas) bool {
+	a.SeenAt, b.SeenAt = nil, nil
+	a.Message, b.Message = "", ""
+	return a == b
+}
