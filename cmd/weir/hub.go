@@ -254,7 +254,11 @@ func addFederation(m manager.Manager, server *stream.Server, door *member.Door) 
 	if err != nil {
 		return fmt.Errorf("register the scheduler's metrics: %w", err)
 	}
-	copies := sync.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Door: door, Recorder: m.GetEventRecorder(sync.FieldManager), Now: time.Now}
+	written, err := sync.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of copies: %w", err)
+	}
+	copies := sync.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Door: door, Recorder: m.GetEventRecorder(sync.FieldManager), Now: time.Now, Metrics: written}
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&binding.Reconciler{Client: m.GetClient()},
 		&schedule.Reconciler{Client: m.GetClient(), Views: server, Recorder: m.GetEventRecorder(schedule.FieldManager), Now: time.Now, Metrics: counted},
