@@ -229,9 +229,6 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 
 func addControllers(m manager.Manager, o hubOptions, server *stream.Server, tracer *tracing.Tracer) error {
 	door := member.NewDoor(m.GetClient(), o.namespace)
-	if err := addFederation(m, server, door); err != nil {
-		return err
-	}
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
 		&policy.Reconciler{Client: m.GetClient()},
@@ -248,7 +245,7 @@ func addControllers(m manager.Manager, o hubOptions, server *stream.Server, trac
 			return fmt.Errorf("start controller: %w", err)
 		}
 	}
-	return nil
+	return addFederation(m, server, door)
 }
 
 // addFederation adds what divides federated workloads, and keeps their copies and those of Services in members.
@@ -257,7 +254,11 @@ func addFederation(m manager.Manager, server *stream.Server, door *member.Door) 
 	if err != nil {
 		return fmt.Errorf("register the scheduler's metrics: %w", err)
 	}
-	copies := sync.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Door: door, Recorder: m.GetEventRecorder(sync.FieldManager), Now: time.Now}
+	written, err := sync.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of copies: %w", err)
+	}
+	copies := sync.Config{Client: m.GetClient(), Live: m.GetAPIReader(), Door: door, Recorder: m.GetEventRecorder(sync.FieldManager), Now: time.Now, Metrics: written}
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&binding.Reconciler{Client: m.GetClient()},
 		&schedule.Reconciler{Client: m.GetClient(), Views: server, Recorder: m.GetEventRecorder(schedule.FieldManager), Now: time.Now, Metrics: counted},

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -246,7 +248,18 @@ func TestADrainMovesReplicasUpBeforeTheyGoDownAndAnUndrainGivesThemBack(t *testi
 
 func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {
 	w := newWorld(t, 1, strings.Replace(web, "replicas: 6", "replicas: 12", 1))
+	registry := prometheus.NewRegistry()
+	var err error
+	if w.r.Metrics, err = NewMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
 	b := w.pass()
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	if n := testutil.ToFloat64(w.r.Metrics.unplaced); n != 2 {
+		t.Errorf("%v replicas are counted as unplaced", n)
+	}
 	w.want(b, "c1:10", "c1:10", v1alpha1.TriggerCreated)
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionScheduled)
 	if b.Status.Unplaced != 2 || c.Status != metav1.ConditionFalse || c.Reason != ReasonUnplaced || !strings.Contains(c.Message, "2 of 12 replicas fit nowhere; c1: ") {

@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,17 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
 // gathering is how long a pass waits for more to happen: what comes at once is decided at once.
-const gathering = 20 * time.Millisecond
+const gathering = 50 * time.Millisecond
 
 // all is the one request there is.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}
@@ -30,8 +30,12 @@ var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 	pass := handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(all, gathering) },
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if matters(e.ObjectOld, e.ObjectNew) {
+				q.AddAfter(all, gathering)
+			}
+		},
 		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gathering) },
 		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { q.AddAfter(all, gathering) },
 	}
@@ -40,21 +44,43 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Watches(&v1alpha1.ResourceBinding{}, pass).
 		Watches(&v1alpha1.Cluster{}, pass).
 		Watches(&v1alpha1.ClusterDrain{}, pass).
-		Watches(&v1alpha1.GlobalService{}, pass, builder.WithPredicates(plans)).
+		Watches(&v1alpha1.GlobalService{}, pass).
 		Complete(r)
 }
 
-// plans lets through what of a service may change a plan of replicas: its own plan, and what it waits for. Its statistics
-// change all the time.
-var plans = predicate.Funcs{
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		old, ok := e.ObjectOld.(*v1alpha1.GlobalService)
-		now, same := e.ObjectNew.(*v1alpha1.GlobalService)
-		return !ok || !same || old.Generation != now.Generation ||
-			!slices.Equal(old.Bindings(), now.Bindings()) || old.Binding() != now.Binding() ||
-			len(old.Status.Clusters) != len(now.Status.Clusters) || len(old.Status.Foreign) != len(now.Status.Foreign) ||
-			!equality.Semantic.DeepEqual(old.Status.Shift, now.Status.Shift)
-	},
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// matters says whether an update may change what a pass comes to: most say only that something was seen again.
+func matters(before, now client.Object) bool {
+	if before.GetGeneration() != now.GetGeneration() || !maps.Equal(before.GetLabels(), now.GetLabels()) ||
+		before.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() {
+		return true
+	}
+	switch n := now.(type) {
+	case *v1alpha1.ResourceBinding:
+		b, ok := before.(*v1alpha1.ResourceBinding)
+		return !ok || b.Status.ObservedGeneration != n.Status.ObservedGeneration || b.Status.Unplaced != n.Status.Unplaced ||
+			!slices.EqualFunc(b.Status.Clusters, n.Status.Clusters, sameSight)
+	case *v1alpha1.Cluster:
+		b, ok := before.(*v1alpha1.Cluster)
+		return !ok || healthOf(b) != healthOf(n)
+	case *v1alpha1.GlobalService:
+		b, ok := before.(*v1alpha1.GlobalService)
+		return !ok || !sameShift(b, n)
+	}
+	return true
 }
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+// sameShift says whether a service says the same of whose pods it has, and of what its shift waits for.
+func sameShift(a, b *v1alpha1.GlobalService) bool {
+	return slices.Equal(a.Bindings(), b.Bindings()) && a.Binding() == b.Binding() &&
+		len(a.Status.Clusters) == len(b.Status.Clusters) && len(a.Status.Foreign) == len(b.Status.Foreign) &&
+		equality.Semantic.DeepEqual(a.Status.Shift, b.Status.Shift)
+}
+
+// sameSight says whether two lines of a member say the same of its replicas.
+func sameSight(a, b v1alpha1.MemberReplicas) bool {
+	a.SeenAt, b.SeenAt = nil, nil
+	a.Message, b.Message = "", ""
+	return a == b
+}

@@ -24,10 +24,12 @@ import (
 // FieldManager owns copies in members, Works, and what is said of copies in the status of what they are of.
 const FieldManager = "weir-sync"
 
-// lookAgain is how often a copy is looked at without an event, and lookMoving how often while it is on the way.
+// How long until copies are looked at again without an event.
 const (
-	lookAgain  = 30 * time.Second
-	lookMoving = 2 * time.Second
+	lookAgain   = 30 * time.Second // where all is as it shall be
+	lookFailing = 10 * time.Second // where a write was refused, or nobody sees into the member
+	lookWaiting = 5 * time.Second  // where pods are not ready
+	lookMoving  = 2 * time.Second  // where something is on its way, and the next step waits for it
 )
 
 // atOnce is how many members are written to at once for one object: a silent one holds a place until its time-out.
@@ -41,6 +43,7 @@ type copier struct {
 	Door     *member.Door
 	Recorder events.EventRecorder
 	Now      func() time.Time
+	Metrics  *Metrics // nil: none are kept
 }
 
 // task is what one pass does in one member.
@@ -211,6 +214,7 @@ func (c *copier) put(ctx context.Context, m *member.Member, ref member.Ref, t *t
 		}
 	}
 	written, err := m.Overwrite(ctx, FieldManager, ref, s.object, o.live, s.hash)
+	c.Metrics.count(t.wish.of, "write", err)
 	switch {
 	case apierrors.IsConflict(err):
 		say(&o.copy, v1alpha1.SyncPending, "", "") // it changed in between: the next look is soon.
@@ -271,7 +275,9 @@ func (c *copier) remove(ctx context.Context, m *member.Member, ref member.Ref, t
 		o.err = err
 		return
 	}
-	if _, err := m.Delete(ctx, ref); err != nil {
+	_, err = m.Delete(ctx, ref)
+	c.Metrics.count(t.wish.of, "delete", err)
+	if err != nil {
 		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
 		return
 	}

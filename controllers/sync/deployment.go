@@ -111,14 +111,11 @@ func (r *Deployments) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 		}
 		return ctrl.Result{}, nil
 	}
-	status, settled := deploymentStatus(in, names, outcomes, r.Now())
+	status, again := deploymentStatus(in, names, outcomes, r.Now())
 	if err := r.write(ctx, in, status); err != nil {
 		return ctrl.Result{}, err
 	}
-	if settled {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	}
-	return ctrl.Result{RequeueAfter: lookMoving}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // planned says whether a binding has ever been planned. One that was lost and made anew says nothing yet, which is not the

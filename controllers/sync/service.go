@@ -100,10 +100,12 @@ func (r *Services) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if err := r.write(ctx, in, status); err != nil {
 		return ctrl.Result{}, err
 	}
-	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionPropagated) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	again := lookAgain
+	for _, row := range status.Clusters {
+		// Of a Service there is nothing but the copy: it stands, or not.
+		again = min(again, pace(&v1alpha1.MemberReplicas{MemberCopy: row.MemberCopy}, 0, false))
 	}
-	return ctrl.Result{RequeueAfter: lookMoving}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // members are those that hold the Service, or shall, by name.

@@ -38,12 +38,13 @@ func rowOf(b *v1alpha1.ResourceBinding, cluster string) *v1alpha1.MemberReplicas
 	return nil
 }
 
-// deploymentStatus says what members hold, and whether all is as it shall be, so that the next look can wait.
-func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, now time.Time) (v1alpha1.ResourceBindingStatus, bool) {
+// deploymentStatus says what members hold, and when to look again.
+func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, now time.Time) (v1alpha1.ResourceBindingStatus, time.Duration) {
 	b := in.binding
 	status := ownPart(b)
 	status.ObservedGeneration, status.Clusters = b.Generation, nil
-	settled := true
+	again := lookAgain
+	moving := meta.IsStatusConditionFalse(b.Status.Conditions, v1alpha1.ConditionTrafficShifted)
 	var copies []v1alpha1.MemberCopy
 	var of []string
 	for i, name := range names {
@@ -77,9 +78,7 @@ func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, n
 		default:
 			row.Sight = v1alpha1.SightBlind
 		}
-		if row.Sync != v1alpha1.SyncSynced || row.Applied != plan || row.Ready != plan || row.Rollout == v1alpha1.RolloutProgressing {
-			settled = false
-		}
+		again = min(again, pace(&row, plan, moving))
 		status.Clusters = append(status.Clusters, row)
 		copies, of = append(copies, row.MemberCopy), append(of, name)
 	}
@@ -87,7 +86,24 @@ func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, n
 	c.Status, c.Reason, c.Message = propagated(copies, of)
 	c.Message = hub.Clip(c.Message, v1alpha1.MaxMessage)
 	meta.SetStatusCondition(&status.Conditions, c)
-	return status, settled
+	return status, again
+}
+
+// pace is when to look at a member's copy again; moving: replicas are on their way somewhere.
+func pace(row *v1alpha1.MemberReplicas, plan int32, moving bool) time.Duration {
+	switch {
+	case row.Reason == v1alpha1.ReasonHPA:
+		return lookAgain
+	case row.Sync == v1alpha1.SyncFailed || row.Sync == v1alpha1.SyncConflict || row.Sight == v1alpha1.SightBlind:
+		return lookFailing
+	case row.Sync != v1alpha1.SyncSynced:
+		return lookMoving
+	case row.Applied == plan && row.Ready == plan && row.Rollout != v1alpha1.RolloutProgressing:
+		return lookAgain
+	case moving:
+		return lookMoving
+	}
+	return lookWaiting
 }
 
 // tell makes an event of each turn of a condition.
