@@ -248,6 +248,11 @@ func TestPodsThatNeverWereReadyGoWithoutTheFence(t *testing.T) {
 	if got := kinds(gs)[2:]; slices.Contains(got, "Fence") || !slices.Contains(got, "ReplicasDown") {
 		t.Errorf("on record %v", got)
 	}
+	for i, s := range w.planned {
+		if s.Record != nil && s.Clusters[0].Replicas != nil && *s.Clusters[0].Replicas == 3 && s.FenceGeneration == 0 {
+			t.Errorf("plan %d takes pods away before it was proven that none is fenced", i)
+		}
+	}
 	w.atRest(gs, 3, 6)
 }
 

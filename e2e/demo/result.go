@@ -52,14 +52,16 @@ type ActRecord struct {
 
 // Step is one step of a shift.
 type Step struct {
-	// Goal is Drain, Undrain or Abort.
+	// Goal is Drain, Undrain, Abort or Move.
 	Goal    string    `json:"goal"`
 	Kind    string    `json:"kind"`
 	Cluster string    `json:"cluster"`
 	Service string    `json:"service"`
 	Time    time.Time `json:"time"`
-	Weights Proof     `json:"weights"`
-	Fence   Proof     `json:"fence"`
+	// Replicas that the cluster shall have after it; nil where it changes none.
+	Replicas *int32 `json:"replicas,omitempty"`
+	Weights  Proof  `json:"weights"`
+	Fence    Proof  `json:"fence"`
 }
 
 // Proof is the evidence that a step rested on.

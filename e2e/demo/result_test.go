@@ -129,6 +129,7 @@ func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
 		"weir, twice":           {weir(with(func(a *load.Account) { a.Duplicated = 1 }), steps...), "lost 0 of 12000 requests", ErrLost},
 		"weir, weak control":    {weir(with(func(a *load.Account) { a.Naive.Lost = 0 }), steps...), "lost 0 of 12000 requests", ErrNothingLost},
 		"weir, too few":         {weir(with(func(a *load.Account) { a.Sent = 9999 }), steps...), "lost 0 of 9999 requests", errAny},
+		"weir, pods unproven":   {weir(good, append([]Step{{Goal: "Move", Kind: "ReplicasDown", Cluster: "c1", Weights: proven}}, steps...)...), "lost 0 of 12000 requests", errAny},
 		"weir, no abort":        {weir(good, steps[:2]...), "lost 0 of 12000 requests", errAny},
 		"weir, drain by time":   {weir(good, done("Drain", Proof{Level: "Timed"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},
 		"weir, nobody to prove": {weir(good, done("Drain", Proof{Level: "Proven"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},

@@ -47,7 +47,7 @@ func (h *history) all() []Step {
 // stepOf takes over what the file tells of a step.
 func stepOf(service string, r v1alpha1.StepRecord) Step {
 	return Step{
-		Goal: string(r.Goal), Kind: r.Kind, Cluster: r.Cluster, Service: service, Time: r.StartedAt.UTC(),
+		Goal: string(r.Goal), Kind: r.Kind, Cluster: r.Cluster, Service: service, Time: r.StartedAt.UTC(), Replicas: r.Replicas,
 		Weights: proofOf(r.Weights), Fence: proofOf(r.Fence),
 	}
 }
@@ -72,8 +72,12 @@ func proofOf(s *v1alpha1.ProofStatus) Proof {
 // kindDone is the last step of a shift.
 const kindDone = "Done"
 
+// kindDown is the step that takes replicas away.
+const kindDown = "ReplicasDown"
+
 // checkSteps says what is missing from the evidence: each goal must have been
-// reached, and each finished drain must rest on both proofs.
+// reached, and each finished drain, and each step that takes replicas away, must
+// rest on both proofs.
 func checkSteps(steps []Step, goals ...v1alpha1.GoalKind) error {
 	var all []error
 	for _, goal := range goals {
@@ -83,12 +87,12 @@ func checkSteps(steps []Step, goals ...v1alpha1.GoalKind) error {
 		}
 	}
 	for _, s := range steps {
-		if s.Goal != string(v1alpha1.GoalDrain) || s.Kind != kindDone {
+		if s.Kind != kindDown && (s.Goal != string(v1alpha1.GoalDrain) || s.Kind != kindDone) {
 			continue
 		}
 		for name, p := range map[string]Proof{"weights": s.Weights, "fence": s.Fence} {
 			if p.Level != string(v1alpha1.ProofProven) || p.proxies() == 0 {
-				all = append(all, fmt.Errorf("the drain of %s ended with %s %s by %d proxies", s.Cluster, name, p.Level, p.proxies()))
+				all = append(all, fmt.Errorf("step %s (%s) of %s rests on %s %s by %d proxies", s.Kind, s.Goal, s.Cluster, name, p.Level, p.proxies()))
 			}
 		}
 	}

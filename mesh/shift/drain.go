@@ -124,7 +124,12 @@ func (p *plan) replicasDown() (Step, bool) {
 		if c.Applied <= p.pods[i] {
 			continue
 		}
-		if to, ok := p.downTo(i, settled); ok && p.mayTake(i, to) {
+		to, ok := p.downTo(i, settled)
+		switch {
+		case !ok || !p.mayTake(i, to):
+		case p.Fence.Level == Unwritten: // Also that nothing is fenced is proven before a pod goes.
+			return p.renew(FenceSubject), true
+		default:
 			return Step{Kind: ReplicasDown, Goal: c.Goal, Cluster: c.Name, Replicas: to}, true
 		}
 	}

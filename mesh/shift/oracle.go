@@ -161,7 +161,10 @@ func (o *oracle) emptied() bool {
 		if a.Applied < b.Applied && o.busy(b, RollingOut) {
 			return false // Which pods would go, nobody can say.
 		}
-		if a.Applied >= b.Applied || !o.goes(b) && a.Applied > 0 && o.leavingPods(i) == 0 {
+		if a.Applied >= b.Applied {
+			continue
+		}
+		if !o.goes(b) && a.Applied > 0 && o.leavingPods(i) == 0 && o.proven() && b.Sight == Seen {
 			continue // Pods that never were ready have nothing to be emptied of.
 		}
 		if o.leavingPods(i) > b.Fenced || !o.mayEnd(b, a.Applied == 0) {
@@ -171,10 +174,13 @@ func (o *oracle) emptied() bool {
 	return true
 }
 
+// proven reports whether both proofs stand: of the fence, and of weights where there are any.
+func (o *oracle) proven() bool { return there(o.b.Fence) && (!o.weights || there(o.b.Weights)) }
+
 // mayEnd reports whether the fenced pods of c, or its last ones, may end.
 func (o *oracle) mayEnd(c *Cluster, last bool) bool {
 	switch {
-	case !there(o.b.Fence), o.weights && !there(o.b.Weights), c.Sight != Seen:
+	case !o.proven(), c.Sight != Seen:
 		return false
 	case c.Quiet != Twice && c.Quiet != Overdue, c.InFlight != NoWork && c.InFlight != WorkOverdue:
 		return false
