@@ -333,7 +333,7 @@ func (o *oracle) ends() bool {
 
 // ended reports whether the goal of c is met and proven.
 func (o *oracle) ended(c *Cluster) bool {
-	if o.weights && !there(o.b.Weights) || o.b.Fence.Level != Unwritten && !there(o.b.Fence) {
+	if !o.stands() {
 		return false
 	}
 	if !o.goes(c) {
@@ -346,6 +346,11 @@ func (o *oracle) ended(c *Cluster) bool {
 		return c.Applied == 0 && c.Ready == 0
 	}
 	return c.Ready == 0 || o.mayEnd(c, true)
+}
+
+// stands reports whether whatever was written is proven.
+func (o *oracle) stands() bool {
+	return (!o.weights || there(o.b.Weights)) && (o.b.Fence.Level == Unwritten || there(o.b.Fence))
 }
 
 // back reports whether a cluster that stays has the pods that it shall have.
