@@ -27,14 +27,16 @@ import (
 type chain struct {
 	*world
 
-	all []func() error
+	nodes *view.View
+	all   []func() error
+	least int32 // replicas that are to be ready at any time
 }
 
 // fleet is the views of members: ten free cores in each.
-type fleet struct{ now func() *view.View }
+type fleet struct{ nodes *view.View }
 
 func (f fleet) View(cluster string) (stream.MemberView, bool) {
-	return stream.MemberView{Cluster: cluster, View: f.now()}, true
+	return stream.MemberView{Cluster: cluster, View: f.nodes}, true
 }
 
 func newChain(t *testing.T, objects ...client.Object) *chain {
@@ -49,20 +51,29 @@ func newChain(t *testing.T, objects ...client.Object) *chain {
 		t.Fatal(err)
 	}
 	book.Seal(1)
-	nodes := book.View()
+	c.nodes = book.View()
+	c.boot()
+	return c
+}
+
+// boot begins the hub anew: nothing that a controller remembered is left.
+func (c *chain) boot() {
+	c.again()
 	request := ctrl.Request{NamespacedName: key}
-	wishes := &binding.Reconciler{Client: c}
-	decisions := &schedule.Reconciler{Client: c, Views: fleet{func() *view.View { return nodes }}, Recorder: c.told, Now: c.d.Now}
-	sums := &status.Reconciler{Client: c, Recorder: c.told}
+	c.all = nil
 	for _, r := range []interface {
 		Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error)
-	}{wishes, decisions, c.d, sums} {
+	}{
+		&binding.Reconciler{Client: c},
+		&schedule.Reconciler{Client: c, Views: fleet{c.nodes}, Recorder: c.told, Now: c.d.Now},
+		c.d,
+		&status.Reconciler{Client: c, Recorder: c.told},
+	} {
 		c.all = append(c.all, func() error {
-			_, err := r.Reconcile(t.Context(), request)
+			_, err := r.Reconcile(c.Context(), request)
 			return err
 		})
 	}
-	return c
 }
 
 // turn lets every controller look once, and each pod that is asked for run after that.
@@ -74,18 +85,23 @@ func (c *chain) turn(ready bool) string {
 		}
 	}
 	var words []string
+	var serving int32
 	for _, name := range []string{"c1", "c2"} {
 		d := c.deployment(name)
 		if d == nil {
 			continue
 		}
 		words = append(words, fmt.Sprintf("%s:%d", name, *d.Spec.Replicas))
+		serving += min(d.Status.ReadyReplicas, *d.Spec.Replicas)
 		if ready {
 			c.run(name)
 		} else {
 			before := d.Status.ReadyReplicas
 			c.run(name, func(s *appsv1.DeploymentStatus) { s.ReadyReplicas = min(before, s.Replicas) })
 		}
+	}
+	if serving < c.least {
+		c.Fatalf("%d replicas are ready of %d: %v", serving, c.least, words)
 	}
 	return strings.Join(words, " ")
 }
@@ -116,15 +132,7 @@ func TestAWorkloadIsPlacedDrainedGivenBackScaledAndRemoved(t *testing.T) {
 	c := newChain(t, parsed[v1alpha1.FederatedDeployment](t, text))
 	c.settle("c1:3 c2:3")
 
-	drain := &v1alpha1.ClusterDrain{Spec: v1alpha1.ClusterDrainSpec{ClusterName: "c1"}}
-	drain.Name = "c1"
-	if err := c.Create(t.Context(), drain); err != nil {
-		t.Fatal(err)
-	}
-	drain.Status.Goal = v1alpha1.GoalDrain
-	if err := c.Status().Update(t.Context(), drain); err != nil {
-		t.Fatal(err)
-	}
+	drain := c.drain("c1")
 	for range 4 {
 		if now := c.turn(false); !strings.HasPrefix(now, "c1:3") {
 			t.Fatalf("replicas went down before others were ready: %s", now)
@@ -162,4 +170,64 @@ func TestAWorkloadIsPlacedDrainedGivenBackScaledAndRemoved(t *testing.T) {
 	if c.deployment("c1") != nil || c.deployment("c2") != nil {
 		t.Error("copies are left")
 	}
+}
+
+func (c *chain) drain(cluster string) *v1alpha1.ClusterDrain {
+	c.Helper()
+	d := &v1alpha1.ClusterDrain{Spec: v1alpha1.ClusterDrainSpec{ClusterName: cluster}}
+	d.Name = cluster
+	if err := c.Create(c.Context(), d); err != nil {
+		c.Fatal(err)
+	}
+	d.Status.Goal = v1alpha1.GoalDrain
+	if err := c.Status().Update(c.Context(), d); err != nil {
+		c.Fatal(err)
+	}
+	return d
+}
+
+// The hub ends after each write of any controller in turn, and begins anew.
+func TestADrainWhoseHubEndsAtEveryStepLosesNoReplica(t *testing.T) {
+	c := newChain(t, parsed[v1alpha1.FederatedDeployment](t, strings.Replace(web, "replicas: 5", "replicas: 6", 1)))
+	c.settle("c1:3 c2:3")
+	c.least = 6
+	drain := c.drain("c1")
+	for _, want := range []string{"c1:0 c2:6", "c1:3 c2:3"} {
+		done := false
+		for range 30 {
+			for i := range c.all {
+				if err := c.all[i](); err != nil {
+					t.Fatal(err)
+				}
+				c.boot()
+			}
+			if done = c.turn(true) == want; done {
+				break
+			}
+		}
+		if !done {
+			t.Fatalf("want %s: %+v", want, c.binding().Spec)
+		}
+		if err := c.Delete(t.Context(), drain); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestADrainAbortedWithHalfTheReplicasMovedGivesThemBack(t *testing.T) {
+	c := newChain(t, parsed[v1alpha1.FederatedDeployment](t, strings.Replace(web, "replicas: 5", "replicas: 6", 1)))
+	c.settle("c1:3 c2:3")
+	drain := c.drain("c1")
+	c.turn(false)
+	c.run("c2", func(s *appsv1.DeploymentStatus) { s.ReadyReplicas = 5 })
+	c.turn(false)
+	if now := c.turn(false); now != "c1:1 c2:6" {
+		t.Fatalf("not half of them have moved: %s", now)
+	}
+	c.run("c2", func(s *appsv1.DeploymentStatus) { s.ReadyReplicas = 5 })
+	c.least = 6
+	if err := c.Delete(t.Context(), drain); err != nil {
+		t.Fatal(err)
+	}
+	c.settle("c1:3 c2:3")
 }
