@@ -11,8 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -35,11 +37,12 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		}
 		return nil
 	})
+	specs := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(m).
 		Named("binding").
-		For(&v1alpha1.FederatedDeployment{}).
-		Owns(&v1alpha1.ResourceBinding{}).
-		Watches(&v1alpha1.ReplicaSchedulingPreference{}, target).
+		For(&v1alpha1.FederatedDeployment{}, specs).
+		Owns(&v1alpha1.ResourceBinding{}, specs).
+		Watches(&v1alpha1.ReplicaSchedulingPreference{}, target, specs).
 		Complete(r)
 }
 

@@ -10,5 +10,8 @@
 //
 // Of what is applied by a client of a hub it also refuses what config/crd does not allow.
 //
+// Owners makes of a hub one that tells the owners of a spec from those of a status, where it matters that something goes
+// again which several managers wrote to.
+//
 // It runs no controller, no admission and no CEL rule, and an API server of it has no watch. It is for tests only.
 package fleettest

@@ -17,6 +17,7 @@ type place struct {
 	planned int32 // now
 	decided int32
 	ready   int32 // seen there
+	serves  int32 // of them those that stay
 	seen    bool  // ready is how things are, not how they were
 	rolling bool  // pods of an older template are still there
 	held    string
@@ -51,16 +52,18 @@ func plain(places []place, wanted int32, current bool) move {
 	var lower []*place
 	for i := range places {
 		p := &places[i]
-		switch {
-		case p.decided < p.planned:
+		if p.decided < p.planned {
 			lower = append(lower, p)
 			continue
-		case p.decided > p.planned:
+		}
+		// Pods beyond what was planned until now are on their way out.
+		p.serves = min(p.ready, p.planned)
+		if current && p.seen && !p.rolling {
+			keep -= int64(p.serves)
+		}
+		if p.decided > p.planned {
 			m.step = stepUp
 			p.planned = p.decided
-		}
-		if current && p.seen && !p.rolling {
-			keep -= int64(min(p.ready, p.decided))
 		}
 	}
 	if len(lower) > 0 {
@@ -111,7 +114,7 @@ func (m *move) waits(places []place, stay int64) {
 	for _, p := range places {
 		b := v1alpha1.Blocker{Cluster: p.cluster}
 		switch {
-		case p.decided == 0 || p.planned > p.decided || p.seen && p.ready >= p.decided:
+		case p.decided == 0 || p.planned > p.decided || p.seen && p.serves >= p.decided:
 			continue
 		case p.held != "":
 			b.Code, b.Subject, b.Wakes, b.Message = "HeldByFloor", p.held, "FloorLowered", fmt.Sprintf(
@@ -119,7 +122,7 @@ func (m *move) waits(places []place, stay int64) {
 		case !p.seen:
 			b.Code, b.Wakes, b.Message = "CannotSee", "SightBack", "nobody sees into "+p.cluster+": its replicas do not count as ready"
 		default:
-			b.Code, b.Wakes, b.Message = "NotReady", "ReplicasReady", fmt.Sprintf("%d of %d replicas are ready in %s", p.ready, p.decided, p.cluster)
+			b.Code, b.Wakes, b.Message = "NotReady", "ReplicasReady", fmt.Sprintf("%d of %d replicas are ready in %s", p.serves, p.decided, p.cluster)
 		}
 		m.blocked = append(m.blocked, b)
 	}

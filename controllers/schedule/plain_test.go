@@ -76,6 +76,7 @@ func TestAPlanGoesUpAtOnceAndDownWhenOthersAreReady(t *testing.T) {
 		"a rollout, and all are ready":      {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 3 rolling"}, "c1:3 c2:3 ReplicasDown HeldByFloor/c2"},
 		"an autoscaler":                     {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 1 hpa"}, "c1:2 c2:3 ReplicasDown HeldByFloor/c2"},
 		"those with the fewest ready first": {4, []string{"c1 2>0 ready 2", "c2 2>0 ready 0", "c3 4>4 ready 2"}, "c1:2 c3:4 ReplicasDown NotReady/c3"},
+		"pods that are on their way out":    {6, []string{"c1 0>1 ready 3", "c2 6>5 ready 6"}, "c1:1 c2:6 ReplicasUp NotReady/c1"},
 		"fewer stood than are wanted":       {9, []string{"c1 3>0 ready 3", "c2 0>9 ready 0"}, "c1:3 c2:9 ReplicasUp NotReady/c2"},
 	} {
 		t.Run(name, func(t *testing.T) {

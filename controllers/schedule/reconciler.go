@@ -23,6 +23,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/filter"
 )
 
 // FieldManager owns decision and plan in a ResourceBinding's spec, and what is said of both in its status.
@@ -76,10 +77,13 @@ func (r *Reconciler) due(in *input) []answer {
 	if r.fleet != nil {
 		fleet = changed(r.fleet, offers(in.views))
 	}
-	versions := versionsOf(in.views)
+	versions, drained := versionsOf(in.views), map[string]bool{}
+	for i := range in.views {
+		drained[in.views[i].Cluster] = in.views[i].Duty == filter.Drained
+	}
 	var out []answer
 	for _, e := range in.entries {
-		w := reason(e, r.known[e.key()], fleet, versions, in.now)
+		w := reason(e, r.known[e.key()], fleet, drained, versions, in.now)
 		if owed, ok := r.owed[e.key()]; ok {
 			w = &owed
 		}

@@ -51,3 +51,25 @@ func TestOnlyWhatMayChangeADecisionOrAPlanMakesAPass(t *testing.T) {
 		})
 	}
 }
+
+// The nodes under running replicas are gone, and what runs in their place finds no node.
+func TestReplicasThatFindNoNodeGoElsewhere(t *testing.T) {
+	w := newWorld(t, 2, web)
+	w.pass()
+	w.run()
+	w.pass()
+	w.run(func(row *v1alpha1.MemberReplicas) {
+		if row.Name == "c1" {
+			row.Ready, row.Pending = 1, 2
+		}
+	})
+	w.views.see(t, "c1", 2, 0)
+	w.now = w.now.Add(tryAgain)
+	w.want(w.pass(), "c1:1 c2:5", "c1:3 c2:5", v1alpha1.TriggerCreated, v1alpha1.TriggerCapacityChanged)
+	w.run(func(row *v1alpha1.MemberReplicas) {
+		if row.Name == "c1" {
+			row.Ready, row.Pending = 1, 2
+		}
+	})
+	w.want(w.pass(), "c1:1 c2:5", "c1:1 c2:5", v1alpha1.TriggerCreated, v1alpha1.TriggerCapacityChanged)
+}

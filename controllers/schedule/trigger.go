@@ -12,6 +12,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/sched"
 	"github.com/weir-io/weir/sched/filter"
+	reasons "github.com/weir-io/weir/sched/reason"
 )
 
 // tryAgain is how long after a decision a workload that was not placed whole, or waits for nodes, is looked at again
@@ -101,12 +102,24 @@ func changed(before, now map[string]offer) *why {
 	return nil
 }
 
-// reason to decide about a workload now; nil: there is none. fleet is what changed of the fleet.
-func reason(e *entry, m *memory, fleet *why, views uint64, now time.Time) *why {
+// givenBack says whether the decision in force was made while some cluster was drained that is drained no longer: a hub
+// that began anew in between has not seen it being given back.
+func givenBack(b *v1alpha1.ResourceBinding, drained map[string]bool) bool {
+	last := b.Status.History[len(b.Status.History)-1]
+	return slices.ContainsFunc(last.Reasons, func(r v1alpha1.DecisionReason) bool {
+		return r.Code == string(reasons.Drained) && !drained[r.Cluster]
+	})
+}
+
+// reason to decide about a workload now; nil: there is none. fleet is what changed of the fleet, drained are the clusters
+// that are out of service.
+func reason(e *entry, m *memory, fleet *why, drained map[string]bool, views uint64, now time.Time) *why {
 	b := e.binding
 	switch {
 	case len(b.Status.History) == 0:
 		return &why{trigger: v1alpha1.TriggerCreated}
+	case m == nil && givenBack(b, drained):
+		return &why{trigger: v1alpha1.TriggerUndrain, rebalance: true}
 	case m == nil:
 		return &why{trigger: v1alpha1.TriggerPeriod}
 	case m.preference != preferenceOf(b):

@@ -67,6 +67,11 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 	known := func() *memory {
 		return &memory{wish: wishOf(base.binding), preference: preferenceOf(base.binding), views: 1, decided: now, rebalanced: now}
 	}
+	inDrain := func(cluster string) func(*v1alpha1.ResourceBinding) {
+		return func(b *v1alpha1.ResourceBinding) {
+			b.Status.History[0].Reasons = []v1alpha1.DecisionReason{{Cluster: cluster, Code: "Drained"}}
+		}
+	}
 	for name, c := range map[string]struct {
 		entry *entry
 		known *memory
@@ -75,11 +80,13 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 		after time.Duration
 		want  v1alpha1.DecisionTrigger
 	}{
-		"nothing":               {base, known(), nil, 1, time.Minute, ""},
-		"new":                   {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
-		"a hub that began anew": {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
-		"another wish":          {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), nil, 1, 0, v1alpha1.TriggerWishChanged},
-		"another preference":    {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Preference = &v1alpha1.ReplicaPreference{} }), known(), nil, 1, 0, v1alpha1.TriggerPreferenceChanged},
+		"nothing":                          {base, known(), nil, 1, time.Minute, ""},
+		"new":                              {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
+		"a hub that began anew":            {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
+		"a hub that began anew in a drain": {entryOf(inDrain("c1")), nil, nil, 1, 0, v1alpha1.TriggerPeriod},
+		"a hub that began anew after it":   {entryOf(inDrain("c2")), nil, nil, 1, 0, v1alpha1.TriggerUndrain},
+		"another wish":                     {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), nil, 1, 0, v1alpha1.TriggerWishChanged},
+		"another preference":               {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Preference = &v1alpha1.ReplicaPreference{} }), known(), nil, 1, 0, v1alpha1.TriggerPreferenceChanged},
 		"its own decision": {entryOf(func(b *v1alpha1.ResourceBinding) {
 			b.Spec.Clusters = []v1alpha1.BindingCluster{{Name: "c1", Replicas: 3}}
 		}), known(), nil, 1, 0, ""},
@@ -90,7 +97,7 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 		"room, a moment ago":                 {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.Unplaced = 1 }), known(), nil, 2, time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := reason(c.entry, c.known, c.fleet, c.views, now.Add(c.after))
+			got := reason(c.entry, c.known, c.fleet, map[string]bool{"c1": true}, c.views, now.Add(c.after))
 			if got == nil && c.want == "" {
 				return
 			}

@@ -94,7 +94,7 @@ func (r *Deployments) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, err
 	}
 	if in.workload != nil && !planned(in.binding) {
-		return ctrl.Result{}, nil // nothing is planned yet: what stands, stands.
+		return ctrl.Result{RequeueAfter: lookMoving}, nil // nothing is planned yet: what stands, stands.
 	}
 	names := in.members()
 	tasks := make([]*task, 0, len(names))

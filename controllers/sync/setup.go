@@ -26,14 +26,18 @@ import (
 // objectsAtOnce is how many federated objects are worked on at once.
 const objectsAtOnce = 8
 
+// ofSpecs lets through what changes a spec, or makes or deletes an object. What is written into a status is told by those
+// who write it, this package among them, and is no reason to look at members again.
+var ofSpecs = builder.WithPredicates(predicate.GenerationChangedPredicate{})
+
 // SetupWithManager starts the controller with the manager.
 func (r *Deployments) SetupWithManager(m ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("sync-deployment").
 		WithOptions(controller.Options{MaxConcurrentReconciles: objectsAtOnce}).
-		For(&v1alpha1.FederatedDeployment{}).
-		Watches(&v1alpha1.ResourceBinding{}, handler.EnqueueRequestsFromMapFunc(ownerOf)).
-		Watches(&v1alpha1.Work{}, handler.EnqueueRequestsFromMapFunc(federated(deployments.kind))).
+		For(&v1alpha1.FederatedDeployment{}, ofSpecs).
+		Watches(&v1alpha1.ResourceBinding{}, handler.EnqueueRequestsFromMapFunc(ownerOf), ofSpecs).
+		Watches(&v1alpha1.Work{}, handler.EnqueueRequestsFromMapFunc(federated(deployments.kind)), ofSpecs).
 		WatchesRawSource(&hub.Changes{Members: r.members, Concerns: r.concerns}).
 		Complete(r)
 }
@@ -55,8 +59,8 @@ func (r *Services) SetupWithManager(m ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("sync-service").
 		WithOptions(controller.Options{MaxConcurrentReconciles: objectsAtOnce}).
-		For(&v1alpha1.FederatedService{}).
-		Watches(&v1alpha1.Work{}, handler.EnqueueRequestsFromMapFunc(federated(services.kind))).
+		For(&v1alpha1.FederatedService{}, ofSpecs).
+		Watches(&v1alpha1.Work{}, handler.EnqueueRequestsFromMapFunc(federated(services.kind)), ofSpecs).
 		Watches(&v1alpha1.Cluster{}, everyOne, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
 		Complete(r)
 }
