@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	stdsync "sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -169,7 +171,7 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 	case o.live == nil && t.wish.of.kind == deployments.kind && replicasOf(t.wish.object) == 0:
 		o.gone, o.err = true, c.drop(ctx, t.work) // nothing is there, and nothing shall run there.
 		return
-	case o.live != nil && standsIn(o.live):
+	case o.live != nil && standsIn(o.live) && !ours(o.live):
 		// What stands in for a Service makes place for one: they are of different makers in the hub.
 		if _, err := m.Delete(ctx, ref); err != nil {
 			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
@@ -230,9 +232,11 @@ func (c *copier) put(ctx context.Context, m *member.Member, ref member.Ref, t *t
 }
 
 // ours says whether a copy was made here. A Service that was made to stand in was not; nor is one any more that somebody
-// has made his own since, which still bears the marks.
+// has made his own since, which still bears the marks. A copy may come to bear them, too, where it was made in the moment
+// in which something was to stand in: who wrote it tells them apart.
 func ours(live *unstructured.Unstructured) bool {
-	return member.Managed(live) && live.GetAnnotations()[mcs.AnnotationStandIn] == ""
+	return member.Managed(live) && (live.GetAnnotations()[mcs.AnnotationStandIn] == "" ||
+		slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == FieldManager }))
 }
 
 // standsIn says whether a Service only stands in for one that the member does not have.

@@ -159,3 +159,18 @@ func TestWhatStandsInMakesPlaceAndWhatSomebodyMadeHisOwnDoesNot(t *testing.T) {
 		t.Errorf("%+v, %+v", got, s.Status.Clusters)
 	}
 }
+
+func TestACopyThatIsMarkedAsOneThatStandsInIsStillACopy(t *testing.T) {
+	w := newWorld(t, parsed[v1alpha1.FederatedService](t, webService))
+	w.lookService()
+	marked := w.service("c1")
+	marked.Annotations[mcs.AnnotationStandIn] = "true"
+	if err := w.members["c1"].Store.Update(t.Context(), marked, client.FieldOwner("weir-globalservice")); err != nil {
+		t.Fatal(err)
+	}
+	w.quiet()
+	s := w.lookService()
+	if writes := w.writes(); len(writes) > 0 || s.Status.Clusters[0].Sync != v1alpha1.SyncSynced {
+		t.Errorf("wrote %v: %+v", writes, s.Status.Clusters[0])
+	}
+}
