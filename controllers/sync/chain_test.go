@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/weir-io/weir/api/admission"
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/binding"
 	"github.com/weir-io/weir/controllers/fleettest"
@@ -161,6 +162,7 @@ func TestAWorkloadIsPlacedDrainedGivenBackScaledAndRemoved(t *testing.T) {
 	if d.Status.Replicas != 10 || d.Status.ReadyReplicas != 10 || len(d.Status.Clusters) != 2 {
 		t.Errorf("%+v", d.Status)
 	}
+	c.admitted(map[string]client.Object{"FederatedDeployment": d, "ResourceBinding": c.binding(), "Work": c.work("c1", "Deployment")})
 	if err := c.Delete(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -230,4 +232,25 @@ func TestADrainAbortedWithHalfTheReplicasMovedGivesThemBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.settle("c1:3 c2:3")
+}
+
+// admitted fails where an API server would refuse an object, by its schema or a rule of it.
+func (c *chain) admitted(objects map[string]client.Object) {
+	c.Helper()
+	checkers, err := admission.Checkers()
+	if err != nil {
+		c.Fatal(err)
+	}
+	for kind, o := range objects {
+		var fields map[string]any
+		if err := recode(o, &fields); err != nil {
+			c.Fatal(err)
+		}
+		if fields["kind"] == nil {
+			fields["apiVersion"], fields["kind"] = v1alpha1.GroupVersion.String(), kind
+		}
+		if errs := checkers[kind].Create(c.Context(), fields); len(errs) > 0 {
+			c.Errorf("%s: %v", kind, errs)
+		}
+	}
 }
