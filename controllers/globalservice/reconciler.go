@@ -198,7 +198,7 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if standing := in.service.Spec.Phase != v1alpha1.RulesNone && in.service.Spec.Phase != ""; out.blocked() && !standing {
+	if out.blocked() && !hasRules(in.service.Spec) {
 		delete(r.targets, in.key)
 	} else {
 		// Rules that stand are watched on while nothing may be written: who looks away sees no push to compare with.
