@@ -207,6 +207,7 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
 	s.Clusters = clustersOf(in, o.spec, s.Weights, len(failed) == 0 && !o.blocked())
+	noteOpened(s.Clusters, o.spec, s.Fence, in.now)
 	s.SpillHeadroom = spillHeadroom(s.Clusters)
 	conditions := slices.Clone(o.base.Conditions)
 	meta.SetStatusCondition(&conditions, o.readyCondition(in, failed))
