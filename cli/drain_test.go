@@ -105,8 +105,39 @@ func TestADrainThatIsThereIsTurnedWhateverItsName(t *testing.T) {
 	s := newShell(t, clusterObject("c2"), old, young)
 	r := s.run("drain", "c2", "--wait=false")
 	r.want(t, 0)
-	if d := s.drain("maintenance"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy != v1alpha1.LastCopySkip || s.drain("c2") != nil {
+	if d := s.drain("maintenance"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy == v1alpha1.LastCopySkip || s.drain("c2") != nil {
 		t.Errorf("got %+v, wrote %v", d.Spec, r.hubWrote)
+	}
+}
+
+func TestWhatWasAcceptedForADrainAtWorkStandsAndIsTold(t *testing.T) {
+	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.Spec.Desired, d.Status.Goal = v1alpha1.InService, v1alpha1.GoalAbort
+		d.Spec.LastCopy, d.Spec.HeadroomLoss = v1alpha1.LastCopySkip, v1alpha1.HeadroomAccept
+		d.Spec.ProxyTimeout, d.Spec.QuietTimeout = &metav1.Duration{Duration: time.Minute}, &metav1.Duration{Duration: time.Hour}
+	})
+	s := newShell(t, clusterObject("c2"), old)
+	r := s.run("drain", "c2", "--wait=false", "--force")
+	r.want(t, 0)
+	if d := cmp.Diff("ClusterDrain \"c2\" is there already and keeps proxyTimeout 1m0s, quietTimeout 1h0m0s, headroomLoss Accept\n", r.progress); d != "" {
+		t.Error(d)
+	}
+	if d := s.drain("c2"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy != v1alpha1.LastCopySkip || d.Spec.ProxyTimeout == nil {
+		t.Errorf("got %+v", d.Spec)
+	}
+}
+
+func TestADrainThatRestsBeginsWithoutWhatWasAcceptedBefore(t *testing.T) {
+	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.Spec.Desired, d.Spec.LastCopy, d.Spec.HeadroomLoss = v1alpha1.InService, v1alpha1.LastCopySkip, v1alpha1.HeadroomAccept
+		d.Spec.ProxyTimeout = &metav1.Duration{Duration: time.Minute}
+	})
+	s := newShell(t, clusterObject("c2"), old)
+	r := s.run("drain", "c2", "--wait=false", "--accept-headroom-loss")
+	r.want(t, 0)
+	want := v1alpha1.ClusterDrainSpec{ClusterName: "c2", Desired: v1alpha1.OutOfService, HeadroomLoss: v1alpha1.HeadroomAccept}
+	if d := cmp.Diff(want, s.drain("c2").Spec); d != "" || r.progress != "" {
+		t.Errorf("%s%s", d, r.progress)
 	}
 }
 

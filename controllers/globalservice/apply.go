@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,13 +75,35 @@ func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) fa
 	return failed
 }
 
+// Limits of one order in one member. Others wait for it, so that a member whose API server answers each request just in
+// time must not hold them for as long as it has requests to answer.
+const (
+	orderTime    = 15 * time.Second
+	labelTime    = 40 * time.Millisecond // on top, for each label: twice what the door's rate allows for
+	longestOrder = time.Minute
+)
+
+func (r *Reconciler) timeOf(o order) time.Duration {
+	if r.orderTime > 0 {
+		return r.orderTime
+	}
+	return min(orderTime+time.Duration(len(o.labels))*labelTime, longestOrder)
+}
+
+// apply carries out one order. One that is not done in time is broken off, and the member left alone for a while: what was
+// done of it stands, and the rest is due at a later look.
 func (r *Reconciler) apply(ctx context.Context, in *input, o order) (standIn string, rules, exports error) {
 	door, err := r.Door.Open(ctx, o.member.cluster)
 	if err != nil {
 		return "", err, err
 	}
-	rules = r.applyRules(ctx, in, door, o)
-	standIn, exports = applyExports(ctx, door, o)
+	timed, cancel := context.WithTimeout(ctx, r.timeOf(o))
+	defer cancel()
+	rules = r.applyRules(timed, in, door, o)
+	standIn, exports = applyExports(timed, door, o)
+	if errors.Is(timed.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		door.Overran()
+	}
 	return standIn, rules, exports
 }
 

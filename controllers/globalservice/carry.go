@@ -67,13 +67,15 @@ func (r *Reconciler) carry(ctx context.Context, in *input, out outcome) failures
 	return failed
 }
 
+// hashOf tells orders apart. An order in a cluster that was registered anew, or at another address, is another one: what was
+// done in the one before it says nothing of it.
 func hashOf(o order) string {
 	var others []any
 	for _, x := range o.others {
 		object := x.object.DeepCopy().Object
 		others = append(others, member.Timeless(object))
 	}
-	raw, err := json.Marshal([]any{o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
+	raw, err := json.Marshal([]any{o.member.cluster.UID, o.member.cluster.Generation, o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
 	if err != nil {
 		return "" // never equal to a hash that was kept
 	}

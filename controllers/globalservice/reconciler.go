@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -33,6 +34,9 @@ const (
 	lookAtRest      = 30 * time.Second
 )
 
+// looksAtOnce is how many services are looked at side by side, so that one that waits for a slow member does not hold the rest.
+const looksAtOnce = 4
+
 // Reconciler keeps GlobalServices and carries their plans out.
 type Reconciler struct {
 	Client   client.Client
@@ -42,6 +46,8 @@ type Reconciler struct {
 	Tracer   *tracing.Tracer
 	Now      func() time.Time
 	Config   Config
+
+	orderTime time.Duration // how long an order may take; 0: as timeOf says
 
 	mu      sync.Mutex
 	targets map[types.NamespacedName]targetSet
@@ -62,6 +68,7 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterDrain{}, all).
 		Watches(&v1alpha1.Cluster{}, all).
 		WatchesRawSource(&hub.Changes{Members: r.Members, Concerns: r.changed}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: looksAtOnce}).
 		Complete(r)
 }
 
@@ -198,7 +205,7 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if standing := in.service.Spec.Phase != v1alpha1.RulesNone && in.service.Spec.Phase != ""; out.blocked() && !standing {
+	if out.blocked() && !hasRules(in.service.Spec) {
 		delete(r.targets, in.key)
 	} else {
 		// Rules that stand are watched on while nothing may be written: who looks away sees no push to compare with.

@@ -75,7 +75,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Replicas, c.Workloads = 0, nil
 	for _, w := range m.facts.GetWorkloads() {
-		c.Replicas += max(w.GetReplicas(), 0)
+		c.Replicas = min(c.Replicas+min(max(w.GetReplicas(), 0), maxReplicas), maxReplicas)
 		c.Workloads = append(c.Workloads, hub.Clip(w.GetKind()+"/"+w.GetName(), 320))
 	}
 	slices.Sort(c.Workloads)
@@ -96,6 +96,10 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since))
 }
+
+// maxReplicas is what one member's replicas of one service count at most: more than any cluster runs, and as many as
+// mesh/shift takes. A member that tells of more is wrong about itself, which must not stop the moves of the others.
+const maxReplicas = 1 << 20
 
 // maxWorkloads is how many workloads a status names for one member.
 const maxWorkloads = 100

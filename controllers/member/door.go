@@ -30,6 +30,7 @@ const (
 	requestBurst   = 100
 	firstBackoff   = time.Second
 	longestBackoff = 30 * time.Second
+	slowFor        = 2 * time.Minute // how long a member counts as slow that once took too long
 )
 
 var (

@@ -140,6 +140,32 @@ func TestAnAnswerOfAnyKindEndsTheBackOff(t *testing.T) {
 	}
 }
 
+func TestSingleAnswersDoNotEndTheBackOffOfWhoTookTooLong(t *testing.T) {
+	b := newBench(t)
+	m := b.open(t)
+	pause := time.Second
+	for range 3 {
+		m.Overran()
+		if _, err := b.door.Open(t.Context(), b.cluster); !errors.Is(err, ErrNotConnected) || !strings.Contains(err.Error(), pause.String()) {
+			t.Fatalf("want a pause of %s, got %v", pause, err)
+		}
+		b.now = b.now.Add(pause)
+		if _, err := b.open(t).Delete(t.Context(), ruleRef); err != nil {
+			t.Fatal(err)
+		}
+		pause *= 2
+	}
+	b.now = b.now.Add(slowFor)
+	if _, err := m.Delete(t.Context(), ruleRef); err != nil || m.backoff != 0 {
+		t.Errorf("it answers since, and the next silence would pause for %s (%v)", 2*m.backoff, err)
+	}
+	m.note(timeoutError{})
+	m.Overran()
+	if m.backoff != firstBackoff {
+		t.Errorf("one silence was counted twice: %s", m.backoff)
+	}
+}
+
 type timeoutError struct{}
 
 func (timeoutError) Error() string   { return "timeout" }
