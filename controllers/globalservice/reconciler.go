@@ -51,7 +51,7 @@ type Reconciler struct {
 
 	mu      sync.Mutex
 	targets map[types.NamespacedName]targetSet
-	looked  map[types.NamespacedName]bool // services that were looked at in this life of the hub
+	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
 }
@@ -99,9 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.mu.Lock()
-	r.looked[in.key] = true // whatever comes of it: one service that fails must not keep the others from being proven
-	r.mu.Unlock()
+	defer r.markLooked(in.key)
 	if len(in.exporters()) == 0 {
 		return r.release(ctx, in)
 	}
