@@ -79,7 +79,7 @@ func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) fa
 // time must not hold them for as long as it has requests to answer.
 const (
 	orderTime    = 15 * time.Second
-	labelTime    = 40 * time.Millisecond // on top, for each label: twice what the door's rate allows for
+	labelTime    = 80 * time.Millisecond // on top, for each label: what the door's rate allows for, shared by looksAtOnce
 	longestOrder = time.Minute
 )
 

@@ -51,18 +51,22 @@ func (r *Reconciler) carry(ctx context.Context, in *input, out outcome) failures
 	failed := r.applyAll(ctx, in, due)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(failed.rules, out.held)
 	for name, why := range failed.standIns {
 		r.noteStandIn(in, name, why)
 	}
 	for _, o := range due {
 		key := in.key.String() + "@" + o.member.name
-		if err := errors.Join(failed.rules[o.member.name], failed.exports[o.member.name]); err != nil && out.held[o.member.name] == nil {
+		if err := errors.Join(failed.rules[o.member.name], failed.exports[o.member.name]); err != nil {
 			delete(r.done, key)
 			logf.FromContext(ctx).Error(err, "write to member", "cluster", o.member.name)
 			continue
 		}
 		r.done[key] = doneOrder{hashes[o.member.name], in.now}
+	}
+	for name, why := range out.held {
+		if failed.rules[name] == nil { // what went wrong is said before what is only waited for
+			failed.rules[name] = why
+		}
 	}
 	return failed
 }

@@ -58,7 +58,7 @@ func TestAMemberThatDoesNotEndItsOrderIsBrokenOffAndLeftAlone(t *testing.T) {
 
 func TestAnOrderMayTakeLongerWhereManyPodsAreLabelledButNotForEver(t *testing.T) {
 	r := &Reconciler{}
-	for n, want := range map[int]time.Duration{0: 15 * time.Second, 500: 35 * time.Second, 100_000: time.Minute} {
+	for n, want := range map[int]time.Duration{0: 15 * time.Second, 500: 55 * time.Second, 100_000: time.Minute} {
 		if got := r.timeOf(order{labels: make([]podLabel, n)}); got != want {
 			t.Errorf("%d labels: %s", n, got)
 		}
