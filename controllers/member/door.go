@@ -73,7 +73,7 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m := d.members[cluster.Name]
-	made := secret.ResourceVersion + "/" + strconv.FormatInt(cluster.Generation, 10)
+	made := string(cluster.UID) + "/" + strconv.FormatInt(cluster.Generation, 10) + "/" + secret.ResourceVersion
 	if m == nil || m.madeFrom != made {
 		fresh, err := dial(cluster, &secret, d.now)
 		if err != nil {

@@ -93,6 +93,12 @@ func TestAConnectionIsMadeAnewOnlyForNewCredentialsOrANewSpec(t *testing.T) {
 	if third == second {
 		t.Error("a new spec, and the old connection")
 	}
+	b.cluster.UID = "registered-anew"
+	fourth := b.open(t)
+	if fourth == third {
+		t.Error("another cluster was registered under the name, and the old one is still talked to")
+	}
+	third = fourth
 	b.door.Forget("c1")
 	if b.open(t) == third {
 		t.Error("a member that was forgotten is still connected")
@@ -137,6 +143,22 @@ func TestAnAnswerOfAnyKindEndsTheBackOff(t *testing.T) {
 	b.open(t)
 	if m.backoff != 0 {
 		t.Errorf("the next silence would pause for %s", 2*m.backoff)
+	}
+}
+
+func TestRequestsThatMeetTheSameSilenceLengthenThePauseOnce(t *testing.T) {
+	b := newBench(t)
+	m := b.open(t)
+	for range 8 {
+		m.note(timeoutError{})
+	}
+	if m.backoff != firstBackoff {
+		t.Errorf("one silence pauses for %s", m.backoff)
+	}
+	b.now = b.now.Add(firstBackoff)
+	m.note(timeoutError{})
+	if m.backoff != 2*firstBackoff {
+		t.Errorf("a second silence pauses for %s", m.backoff)
 	}
 }
 

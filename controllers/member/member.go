@@ -185,7 +185,9 @@ func (m *Member) note(err error) {
 	defer m.mu.Unlock()
 	switch {
 	case silent(err):
-		m.lengthen()
+		if !m.until.After(m.now()) { // else it was asked before the pause, as others were: one silence counts once
+			m.lengthen()
+		}
 	case m.now().Sub(m.overran) >= slowFor:
 		m.backoff, m.until = 0, time.Time{}
 	}
