@@ -124,7 +124,7 @@ func (r *Reconciler) applyRules(ctx context.Context, in *input, door *member.Mem
 			end(err)
 		}
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("cluster %q has no namespace %s, so the rules that its clients need cannot stand there: create it in %s", o.member.name, in.key.Namespace, o.member.name)
+			return fmt.Errorf("cluster %q: there is no namespace %s, so the rules that its clients need cannot stand: create it there", o.member.name, in.key.Namespace)
 		}
 		if err != nil {
 			return err
@@ -205,8 +205,8 @@ func exportRefs(in *input) []member.Ref {
 	}
 }
 
-// short keeps an error fit for a status: one line, without what changes from try to try.
-func short(err error) string {
+// short keeps an error of a cluster fit for a status that names the cluster already: one line.
+func short(cluster string, err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
-	return hub.Clip(s, 240)
+	return hub.Clip(strings.TrimPrefix(s, fmt.Sprintf("cluster %q: ", cluster)), 240)
 }

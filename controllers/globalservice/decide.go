@@ -224,7 +224,7 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	case len(failed) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, "NotWritten"
 		for _, name := range sortedKeys(failed) {
-			c.Message += name + ": " + short(failed[name]) + "; "
+			c.Message += name + ": " + short(name, failed[name]) + "; "
 		}
 		c.Message = strings.TrimSuffix(c.Message, "; ")
 	case len(in.exporters()) < 2:

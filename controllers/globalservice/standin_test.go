@@ -153,7 +153,7 @@ func TestAMemberWithoutTheNamespaceIsToldOfAndGetsNone(t *testing.T) {
 		t.Errorf("got %s: %s", reason, message)
 	}
 	gs = w.plan(split(1, map[string]int32{"c1": 500, "c2": 500}))
-	if reason, message := ready(gs); reason != "False NotWritten" || !strings.Contains(message, `"c3" has no namespace demo`) || !strings.Contains(message, "create it in c3") {
+	if reason, message := ready(gs); reason != "False NotWritten" || !strings.Contains(message, `c3: there is no namespace demo`) || !strings.Contains(message, "create it there") || strings.Count(message, "c3") != 1 {
 		t.Errorf("got %s: %s", reason, message)
 	}
 	if slices.ContainsFunc(w.writes(), func(s string) bool { return strings.HasSuffix(s, "/namespaces") }) {

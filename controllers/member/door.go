@@ -83,8 +83,9 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 		m = fresh
 		d.members[cluster.Name] = m
 	}
-	if wait := m.pause(); wait > 0 {
-		return nil, fmt.Errorf("cluster %q: %w: its API server did not answer, next try in %s", cluster.Name, ErrNotConnected, wait.Round(time.Second))
+	if m.pause() > 0 {
+		// How long still is not told: the error stands in conditions, which would change with every look.
+		return nil, fmt.Errorf("cluster %q: %w: its API server did not answer in time, and is asked again within %s", cluster.Name, ErrNotConnected, longestBackoff)
 	}
 	return m, nil
 }
