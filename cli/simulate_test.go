@@ -70,6 +70,13 @@ func TestJSONIsOneDocumentOnStandardOutputAlone(t *testing.T) {
 	}
 }
 
+func TestAFileWithoutAnEndIsRefused(t *testing.T) {
+	_, errs, code := simulated(t, "", "-f", "/dev/zero")
+	if code != 2 || !strings.Contains(errs, "/dev/zero:1: has more than") {
+		t.Errorf("exit %d: %.300s", code, errs)
+	}
+}
+
 // The same objects give the same answer, whatever file they stand in and in whatever order they come.
 func TestFilesMayBeSplitListedAndPiped(t *testing.T) {
 	want, _, wantCode := simulated(t, "", "-f", "testdata/manifests/fleet.yaml", "-o", "json")
