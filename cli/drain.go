@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -89,7 +88,7 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 			return false, nil
 		}
 		if c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-			return true, errors.New(c.Message)
+			return true, fmt.Errorf("%s; the wish stands, and begins when it may: kubectl weir undrain %s takes it back", c.Message, cluster)
 		}
 		return d.Status.Goal == v1alpha1.GoalDrain && d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff, nil
 	})

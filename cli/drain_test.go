@@ -70,7 +70,7 @@ func TestADrainIsFollowedToItsEnd(t *testing.T) {
 	s.weir(func(*v1alpha1.ClusterDrainStatus) {}, begun, finished)
 	r := s.run("drain", "c2")
 	r.want(t, 0, "safeToPowerOff: true", "unownedWorkload demo/Deployment/echo", "HeadroomLost demo/echo: two replicas fewer", "Drained=True (SafeToPowerOff) c2 may be switched off")
-	want := "c2 waiting to begin: \nc2 drain: 0/1; demo/echo waiting for web.demo\nc2 drain: 1/1\n"
+	want := "c2 waiting to begin\nc2 drain: 0/1; demo/echo waiting for web.demo\nc2 drain: 1/1\n"
 	if d := cmp.Diff(want, r.progress); d != "" {
 		t.Error(d)
 	}
@@ -144,7 +144,7 @@ func TestADrainThatRestsBeginsWithoutWhatWasAcceptedBefore(t *testing.T) {
 func TestARefusedDrainEndsWithOneAndSaysWhy(t *testing.T) {
 	s := newShell(t, clusterObject("c2"))
 	s.weir(refused)
-	s.run("drain", "c2").want(t, 1, "refused: no cluster but c2 can serve demo/echo", "Ready=False (LastCopy)")
+	s.run("drain", "c2").want(t, 1, "refused: no cluster but c2 can serve demo/echo; the wish stands, and begins when it may: kubectl weir undrain c2 takes it back", "Ready=False (LastCopy)")
 	if s.drain("c2") == nil {
 		t.Error("the wish is gone: weir would not go on when it can")
 	}
@@ -304,5 +304,16 @@ func TestAClusterThatIsNotDrainedCannotBeUndrained(t *testing.T) {
 	r.want(t, 1, `cluster "c2" is not drained`)
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
+	}
+}
+
+func TestAClusterThatIsBackIsNotCalledWaiting(t *testing.T) {
+	back := drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Spec.Desired = v1alpha1.InService })
+	if got := progressLine(back); got != "c2 in service" {
+		t.Errorf("got %q", got)
+	}
+	p := &picture{Drains: []v1alpha1.ClusterDrain{*back}}
+	if drain, _ := p.drainOf("c2"); drain != "-" {
+		t.Errorf("status shows %q", drain)
 	}
 }

@@ -210,7 +210,7 @@ type Blocker struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Subject string `json:"subject,omitempty"`
-	// wakes is the event that lets the shift go on.
+	// wakes is the event that lets the shift go on. Empty: this is a remark, and nothing waits for it.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Wakes string `json:"wakes,omitempty"`

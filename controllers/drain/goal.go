@@ -138,12 +138,12 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 // takes no step when a fence that was opened by hand is put on again.
 func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
 	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Subject: c.Reason, Message: hub.Clip(
+		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Wakes: shift.ProofArrived.String(), Subject: c.Reason, Message: hub.Clip(
 			"weir cannot write the rules of this service ("+c.Reason+"): "+c.Message, v1alpha1.MaxMessage)}}
 	}
 	for _, c := range gs.Status.Clusters {
 		if c.Name == cluster && c.RefencedAt != nil {
-			return []v1alpha1.Blocker{{Code: shift.FenceUnproven.String(), Cluster: cluster, Message: fmt.Sprintf(
+			return []v1alpha1.Blocker{{Code: shift.FenceUnproven.String(), Cluster: cluster, Wakes: shift.ProofArrived.String(), Message: fmt.Sprintf(
 				"ready pods of %s were seen without the fence, which is put on again: waiting for the proof that no proxy holds them", cluster)}}
 		}
 	}
