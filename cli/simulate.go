@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,7 +74,10 @@ func runSimulate(cmd *cobra.Command, o *simulateOptions) error {
 	if len(o.files) == 0 {
 		return &ExitError{ExitUsage, errors.New("nothing to read: give files with -f")}
 	}
-	files, err := readManifests(o.files, cmd.InOrStdin())
+	files, err := readUntilStopped(cmd.Context(), o.files, cmd.InOrStdin())
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		return &ExitError{ExitUsage, err}
 	}
@@ -103,6 +107,26 @@ func runSimulate(cmd *cobra.Command, o *simulateOptions) error {
 		return &ExitError{ExitUnplaced, fmt.Errorf("%d replicas have no place: the reasons say why", n)}
 	}
 	return nil
+}
+
+// readUntilStopped reads as readManifests does, and no longer than the context lasts: standard input, or a pipe, may stay
+// silent, and nothing else ends a read of it. Such a read is left behind, for the program ends then.
+func readUntilStopped(ctx context.Context, paths []string, stdin io.Reader) ([]manifest.File, error) {
+	type outcome struct {
+		files []manifest.File
+		err   error
+	}
+	read := make(chan outcome, 1)
+	go func() {
+		files, err := readManifests(paths, stdin)
+		read <- outcome{files, err}
+	}()
+	select {
+	case got := <-read:
+		return got.files, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("stopped while reading manifests: %w", ctx.Err())
+	}
 }
 
 // readManifests reads files, of a directory those with manifests in them. The order of files is the order of names.

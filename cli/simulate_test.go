@@ -5,8 +5,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +81,20 @@ func TestAFileWithoutAnEndIsRefused(t *testing.T) {
 }
 
 // The same objects give the same answer, whatever file they stand in and in whatever order they come.
+func TestWhoIsStoppedWaitsForNoInput(t *testing.T) {
+	silent, writer := io.Pipe()
+	defer func() { _ = writer.Close() }() // Ends the read that is left behind.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := NewSimulate()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetIn(silent)
+	cmd.SetArgs([]string{"-f", "-"})
+	if err := cmd.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || ExitCode(err) == ExitUsage {
+		t.Fatalf("want an end for the signal, got %v", err)
+	}
+}
+
 func TestFilesMayBeSplitListedAndPiped(t *testing.T) {
 	want, _, wantCode := simulated(t, "", "-f", "testdata/manifests/fleet.yaml", "-o", "json")
 	text, err := os.ReadFile("testdata/manifests/fleet.yaml")
