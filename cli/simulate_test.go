@@ -80,7 +80,6 @@ func TestAFileWithoutAnEndIsRefused(t *testing.T) {
 	}
 }
 
-// The same objects give the same answer, whatever file they stand in and in whatever order they come.
 func TestWhoIsStoppedWaitsForNoInput(t *testing.T) {
 	silent, writer := io.Pipe()
 	defer func() { _ = writer.Close() }() // Ends the read that is left behind.
@@ -95,6 +94,7 @@ func TestWhoIsStoppedWaitsForNoInput(t *testing.T) {
 	}
 }
 
+// The same objects give the same answer, whatever file they stand in and in whatever order they come.
 func TestFilesMayBeSplitListedAndPiped(t *testing.T) {
 	want, _, wantCode := simulated(t, "", "-f", "testdata/manifests/fleet.yaml", "-o", "json")
 	text, err := os.ReadFile("testdata/manifests/fleet.yaml")
