@@ -5,9 +5,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +73,7 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 		}
 		return fmt.Errorf("read cluster %q: %w", cluster, err)
 	}
-	d, err := h.askDrain(ctx, cluster, f)
+	d, err := h.askDrain(ctx, cluster, f, progress)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 			return false, nil
 		}
 		if c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-			return true, errors.New(c.Message)
+			return true, fmt.Errorf("%s; the wish stands, and begins when it may: kubectl weir undrain %s takes it back", c.Message, cluster)
 		}
 		return d.Status.Goal == v1alpha1.GoalDrain && d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff, nil
 	})
@@ -100,8 +100,9 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 	return err
 }
 
-// askDrain makes the ClusterDrain, or turns the one that is there, whatever its name.
-func (h *hub) askDrain(ctx context.Context, cluster string, f drainFlags) (*v1alpha1.ClusterDrain, error) {
+// askDrain makes the ClusterDrain, or turns the one that is there, whatever its name. One that is at rest begins anew, without
+// what was accepted for an earlier drain; of one at work what was accepted stands, and is told.
+func (h *hub) askDrain(ctx context.Context, cluster string, f drainFlags, progress io.Writer) (*v1alpha1.ClusterDrain, error) {
 	d, err := h.drainOf(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -114,19 +115,16 @@ func (h *hub) askDrain(ctx context.Context, cluster string, f drainFlags) (*v1al
 		d = &v1alpha1.ClusterDrain{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: v1alpha1.ClusterDrainSpec{ClusterName: cluster}}
 	}
 	before := d.DeepCopy()
+	if d.Spec.Desired == v1alpha1.InService && d.Status.Goal == "" {
+		d.Spec = v1alpha1.ClusterDrainSpec{ClusterName: cluster}
+	}
+	if kept := f.kept(d.Spec); len(kept) > 0 {
+		if _, err := fmt.Fprintf(progress, "ClusterDrain %q is there already and keeps %s\n", d.Name, strings.Join(kept, ", ")); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
+		}
+	}
 	d.Spec.Desired = v1alpha1.OutOfService
-	if f.setProxy {
-		d.Spec.ProxyTimeout = &metav1.Duration{Duration: f.proxyTimeout}
-	}
-	if f.setQuiet {
-		d.Spec.QuietTimeout = &metav1.Duration{Duration: f.quietTimeout}
-	}
-	if f.acceptLoss {
-		d.Spec.HeadroomLoss = v1alpha1.HeadroomAccept
-	}
-	if f.force {
-		d.Spec.LastCopy = v1alpha1.LastCopySkip
-	}
+	f.into(&d.Spec)
 	if fresh {
 		err = h.Create(ctx, d)
 	} else {
@@ -136,6 +134,40 @@ func (h *hub) askDrain(ctx context.Context, cluster string, f drainFlags) (*v1al
 		return nil, fmt.Errorf("ask to drain cluster %q: %w", cluster, err)
 	}
 	return d, nil
+}
+
+// into writes down what the user accepts now.
+func (f drainFlags) into(spec *v1alpha1.ClusterDrainSpec) {
+	if f.setProxy {
+		spec.ProxyTimeout = &metav1.Duration{Duration: f.proxyTimeout}
+	}
+	if f.setQuiet {
+		spec.QuietTimeout = &metav1.Duration{Duration: f.quietTimeout}
+	}
+	if f.acceptLoss {
+		spec.HeadroomLoss = v1alpha1.HeadroomAccept
+	}
+	if f.force {
+		spec.LastCopy = v1alpha1.LastCopySkip
+	}
+}
+
+// kept names what was accepted before, and is not said anew.
+func (f drainFlags) kept(spec v1alpha1.ClusterDrainSpec) []string {
+	var out []string
+	if !f.setProxy && spec.ProxyTimeout != nil && spec.ProxyTimeout.Duration > 0 {
+		out = append(out, "proxyTimeout "+spec.ProxyTimeout.Duration.String())
+	}
+	if !f.setQuiet && spec.QuietTimeout != nil && spec.QuietTimeout.Duration != f.quietTimeout {
+		out = append(out, "quietTimeout "+spec.QuietTimeout.Duration.String())
+	}
+	if !f.acceptLoss && spec.HeadroomLoss == v1alpha1.HeadroomAccept {
+		out = append(out, "headroomLoss Accept")
+	}
+	if !f.force && spec.LastCopy == v1alpha1.LastCopySkip {
+		out = append(out, "lastCopy Skip")
+	}
+	return out
 }
 
 // drainOf returns the ClusterDrain of a cluster; nil when there is none. Of several the oldest is in force.

@@ -70,7 +70,7 @@ func TestADrainIsFollowedToItsEnd(t *testing.T) {
 	s.weir(func(*v1alpha1.ClusterDrainStatus) {}, begun, finished)
 	r := s.run("drain", "c2")
 	r.want(t, 0, "safeToPowerOff: true", "unownedWorkload demo/Deployment/echo", "HeadroomLost demo/echo: two replicas fewer", "Drained=True (SafeToPowerOff) c2 may be switched off")
-	want := "c2 waiting to begin: \nc2 drain: 0/1; demo/echo waiting for web.demo\nc2 drain: 1/1\n"
+	want := "c2 waiting to begin\nc2 drain: 0/1; demo/echo waiting for web.demo\nc2 drain: 1/1\n"
 	if d := cmp.Diff(want, r.progress); d != "" {
 		t.Error(d)
 	}
@@ -105,15 +105,46 @@ func TestADrainThatIsThereIsTurnedWhateverItsName(t *testing.T) {
 	s := newShell(t, clusterObject("c2"), old, young)
 	r := s.run("drain", "c2", "--wait=false")
 	r.want(t, 0)
-	if d := s.drain("maintenance"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy != v1alpha1.LastCopySkip || s.drain("c2") != nil {
+	if d := s.drain("maintenance"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy == v1alpha1.LastCopySkip || s.drain("c2") != nil {
 		t.Errorf("got %+v, wrote %v", d.Spec, r.hubWrote)
+	}
+}
+
+func TestWhatWasAcceptedForADrainAtWorkStandsAndIsTold(t *testing.T) {
+	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.Spec.Desired, d.Status.Goal = v1alpha1.InService, v1alpha1.GoalAbort
+		d.Spec.LastCopy, d.Spec.HeadroomLoss = v1alpha1.LastCopySkip, v1alpha1.HeadroomAccept
+		d.Spec.ProxyTimeout, d.Spec.QuietTimeout = &metav1.Duration{Duration: time.Minute}, &metav1.Duration{Duration: time.Hour}
+	})
+	s := newShell(t, clusterObject("c2"), old)
+	r := s.run("drain", "c2", "--wait=false", "--force")
+	r.want(t, 0)
+	if d := cmp.Diff("ClusterDrain \"c2\" is there already and keeps proxyTimeout 1m0s, quietTimeout 1h0m0s, headroomLoss Accept\n", r.progress); d != "" {
+		t.Error(d)
+	}
+	if d := s.drain("c2"); d.Spec.Desired != v1alpha1.OutOfService || d.Spec.LastCopy != v1alpha1.LastCopySkip || d.Spec.ProxyTimeout == nil {
+		t.Errorf("got %+v", d.Spec)
+	}
+}
+
+func TestADrainThatRestsBeginsWithoutWhatWasAcceptedBefore(t *testing.T) {
+	old := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
+		d.Spec.Desired, d.Spec.LastCopy, d.Spec.HeadroomLoss = v1alpha1.InService, v1alpha1.LastCopySkip, v1alpha1.HeadroomAccept
+		d.Spec.ProxyTimeout = &metav1.Duration{Duration: time.Minute}
+	})
+	s := newShell(t, clusterObject("c2"), old)
+	r := s.run("drain", "c2", "--wait=false", "--accept-headroom-loss")
+	r.want(t, 0)
+	want := v1alpha1.ClusterDrainSpec{ClusterName: "c2", Desired: v1alpha1.OutOfService, HeadroomLoss: v1alpha1.HeadroomAccept}
+	if d := cmp.Diff(want, s.drain("c2").Spec); d != "" || r.progress != "" {
+		t.Errorf("%s%s", d, r.progress)
 	}
 }
 
 func TestARefusedDrainEndsWithOneAndSaysWhy(t *testing.T) {
 	s := newShell(t, clusterObject("c2"))
 	s.weir(refused)
-	s.run("drain", "c2").want(t, 1, "refused: no cluster but c2 can serve demo/echo", "Ready=False (LastCopy)")
+	s.run("drain", "c2").want(t, 1, "refused: no cluster but c2 can serve demo/echo; the wish stands, and begins when it may: kubectl weir undrain c2 takes it back", "Ready=False (LastCopy)")
 	if s.drain("c2") == nil {
 		t.Error("the wish is gone: weir would not go on when it can")
 	}
@@ -273,5 +304,16 @@ func TestAClusterThatIsNotDrainedCannotBeUndrained(t *testing.T) {
 	r.want(t, 1, `cluster "c2" is not drained`)
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
+	}
+}
+
+func TestAClusterThatIsBackIsNotCalledWaiting(t *testing.T) {
+	back := drainObject("c2", func(d *v1alpha1.ClusterDrain) { d.Spec.Desired = v1alpha1.InService })
+	if got := progressLine(back); got != "c2 in service" {
+		t.Errorf("got %q", got)
+	}
+	p := &picture{Drains: []v1alpha1.ClusterDrain{*back}}
+	if drain, _ := p.drainOf("c2"); drain != "-" {
+		t.Errorf("status shows %q", drain)
 	}
 }

@@ -67,11 +67,16 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 
 // progressLine says in one line how far a drain is and what its services wait for.
 func progressLine(d *v1alpha1.ClusterDrain) string {
-	goal := string(d.Status.Goal)
-	if goal == "" {
+	goal := strings.ToLower(string(d.Status.Goal))
+	switch {
+	case goal == "" && d.Spec.Desired == v1alpha1.InService:
+		goal = "in service"
+	case goal == "":
 		goal = "waiting to begin"
+	default:
+		goal += ": " + d.Status.Progress
 	}
-	parts := []string{fmt.Sprintf("%s %s: %s", d.Spec.ClusterName, strings.ToLower(goal), d.Status.Progress)}
+	parts := []string{d.Spec.ClusterName + " " + goal}
 	for _, s := range d.Status.Services {
 		switch {
 		case len(s.Blocked) > 0:

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func NewSimulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate -f FILE|DIRECTORY...",
 		Short: "Say where replicas would go, from manifests alone",
-		Long: `Say where replicas would go, from manifests alone: what the hub would decide, by the same code, without a cluster.
+		Long: `Say where replicas would go, from manifests alone, without a cluster.
 
 It reads Clusters, a ClusterView for each (its nodes; this kind is for files only), FederatedDeployments and
 ReplicaSchedulingPreferences, from YAML or JSON, several documents or a List in a file. A ResourceBinding says what
@@ -48,7 +49,7 @@ It exits with 0 when every replica has a place, 3 when some have none (the reaso
 or a file is wrong; faults are told as FILE:LINE: FIELD: MESSAGE.`,
 		Example: `  weir simulate -f config/samples
   weir simulate -f fleet.yaml --without north-1 -o json
-  kubectl get clusters.federation.weir.io,fdep,rsp,rb -A -o yaml | weir simulate -f - -f views.yaml`,
+  kubectl get clusters.federation.weir.io -o yaml | weir simulate -f - -f workloads.yaml -f views.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &ExitError{ExitUsage, fmt.Errorf("simulate takes no argument %q: give files with -f", args[0])}
@@ -73,7 +74,10 @@ func runSimulate(cmd *cobra.Command, o *simulateOptions) error {
 	if len(o.files) == 0 {
 		return &ExitError{ExitUsage, errors.New("nothing to read: give files with -f")}
 	}
-	files, err := readManifests(o.files, cmd.InOrStdin())
+	files, err := readUntilStopped(cmd.Context(), o.files, cmd.InOrStdin())
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		return &ExitError{ExitUsage, err}
 	}
@@ -105,12 +109,32 @@ func runSimulate(cmd *cobra.Command, o *simulateOptions) error {
 	return nil
 }
 
+// readUntilStopped reads as readManifests does, and no longer than the context lasts: standard input, or a pipe, may stay
+// silent, and nothing else ends a read of it. Such a read is left behind, for the program ends then.
+func readUntilStopped(ctx context.Context, paths []string, stdin io.Reader) ([]manifest.File, error) {
+	type outcome struct {
+		files []manifest.File
+		err   error
+	}
+	read := make(chan outcome, 1)
+	go func() {
+		files, err := readManifests(paths, stdin)
+		read <- outcome{files, err}
+	}()
+	select {
+	case got := <-read:
+		return got.files, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("stopped while reading manifests: %w", ctx.Err())
+	}
+}
+
 // readManifests reads files, of a directory those with manifests in them. The order of files is the order of names.
 func readManifests(paths []string, stdin io.Reader) ([]manifest.File, error) {
 	var files []manifest.File
 	for _, path := range paths {
 		if path == "-" {
-			data, err := io.ReadAll(io.LimitReader(stdin, manifest.MaxSize+1))
+			data, err := bounded(stdin)
 			if err != nil {
 				return nil, fmt.Errorf("read standard input: %w", err)
 			}
@@ -122,7 +146,7 @@ func readManifests(paths []string, stdin io.Reader) ([]manifest.File, error) {
 			return nil, err
 		}
 		for _, name := range names {
-			data, err := os.ReadFile(name) //nolint:gosec // the user names the file.
+			data, err := readManifest(name)
 			if err != nil {
 				return nil, err
 			}
@@ -130,6 +154,25 @@ func readManifests(paths []string, stdin io.Reader) ([]manifest.File, error) {
 		}
 	}
 	return files, nil
+}
+
+func readManifest(name string) ([]byte, error) {
+	f, err := os.Open(name) //nolint:gosec // the user names the file.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // It was read only.
+	data, err := bounded(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// bounded reads at most one byte more than is taken, so that who takes it can tell: a path may be that of something without an
+// end.
+func bounded(from io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(from, manifest.MaxSize+1))
 }
 
 // manifestsIn are the files that a path stands for.

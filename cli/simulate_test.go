@@ -5,8 +5,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +70,27 @@ func TestJSONIsOneDocumentOnStandardOutputAlone(t *testing.T) {
 				t.Errorf("%s: %s/%s: %d of %d", files, b.Namespace, b.Name, sum, b.Wanted)
 			}
 		}
+	}
+}
+
+func TestAFileWithoutAnEndIsRefused(t *testing.T) {
+	_, errs, code := simulated(t, "", "-f", "/dev/zero")
+	if code != 2 || !strings.Contains(errs, "/dev/zero:1: has more than") {
+		t.Errorf("exit %d: %.300s", code, errs)
+	}
+}
+
+func TestWhoIsStoppedWaitsForNoInput(t *testing.T) {
+	silent, writer := io.Pipe()
+	defer func() { _ = writer.Close() }() // Ends the read that is left behind.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := NewSimulate()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetIn(silent)
+	cmd.SetArgs([]string{"-f", "-"})
+	if err := cmd.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || ExitCode(err) == ExitUsage {
+		t.Fatalf("want an end for the signal, got %v", err)
 	}
 }
 

@@ -151,11 +151,16 @@ func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.T
 	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
 	}
-	if len(s.Shift.Blocked) == 0 {
-		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
-	}
+	waits := false
 	for _, b := range s.Shift.Blocked {
-		_, _ = fmt.Fprintf(out, "  waiting: %s [%s]\n", b.Message, b.Code)
+		word := "note:   "
+		if b.Wakes != "" {
+			word, waits = "waiting:", true
+		}
+		_, _ = fmt.Fprintf(out, "  %s %s [%s]\n", word, b.Message, b.Code)
+	}
+	if !waits {
+		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
 	}
 	for _, m := range s.Weights.Missing {
 		_, _ = fmt.Fprintf(out, "  missing: %s\n", m)
@@ -189,8 +194,11 @@ func (p *picture) drainOf(cluster string) (drain, safe string) {
 			continue
 		}
 		drain, safe = "waiting", "no"
-		if d.Status.Goal != "" {
+		switch {
+		case d.Status.Goal != "":
 			drain = string(d.Status.Goal) + " " + d.Status.Progress
+		case d.Spec.Desired == v1alpha1.InService:
+			drain = "-"
 		}
 		if d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff {
 			safe = "yes"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: hack/e2e.sh E2E: runs the end-to-end module's tests; E2E is the rig's command. What needs no fleet goes first; then a
-# flat fleet is started for the demo, another one for the faults, and last a fleet of a network for each member. A fleet that
-# runs already is replaced. The tests on one run also where some on another fail. The rig's own tests on a fleet are in make soak.
+# flat fleet is started, and after it one with a network for each member. A fleet that runs already is replaced. The tests on
+# one run also where some on the other fail. The rig's own tests on a fleet are in make soak.
 set -euo pipefail
 e2e=$(realpath "$1")
 cd "$(dirname "$0")/../e2e"
@@ -20,8 +20,6 @@ on() { # topology, arguments of go test
   go test -v -count=1 -timeout 45m "$@" || failed=1
   "$e2e" down || failed=1
 }
-# The demo has a fleet of its own, as it has in a user's hands.
-on flat -run 'Real|Demo' ./suite/flat
-on flat -skip 'Real|Demo' ./suite/flat
+on flat ./suite/flat
 on gateways ./suite/gateways
 exit "$failed"

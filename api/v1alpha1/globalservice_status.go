@@ -108,6 +108,10 @@ type GlobalServiceClusterStatus struct {
 	// fenced is how many pods carry the fence.
 	// +required
 	Fenced int32 `json:"fenced"`
+	// refencedAt is when ready pods were last seen without the fence that the plan wants on them; it goes when the fence
+	// was proven since. As long as it is set, no end of a drain that is older than it counts.
+	// +optional
+	RefencedAt *metav1.Time `json:"refencedAt,omitempty"`
 	// weight in thousandths: wanted by the plan, written to every member, and the interval any proxy may still use.
 	// +required
 	Weight WeightStatus `json:"weight"`
@@ -210,7 +214,7 @@ type Blocker struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Subject string `json:"subject,omitempty"`
-	// wakes is the event that lets the shift go on.
+	// wakes is the event that lets the shift go on. Empty: this is a remark, and nothing waits for it.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Wakes string `json:"wakes,omitempty"`

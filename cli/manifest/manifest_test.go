@@ -114,7 +114,7 @@ func TestOnlyTheFirstTwentyFaultsAreTold(t *testing.T) {
 
 func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	_, err := Read(t.Context(), []File{{"a.yaml", make([]byte, MaxSize+1)}, {"b.yaml", []byte("kind: x")}})
-	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:1: has 67108865 bytes") || !strings.Contains(err.Error(), "\nb.yaml:1: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:1: has more than 67108864 bytes") || !strings.Contains(err.Error(), "\nb.yaml:1: ") {
 		t.Errorf("%v", err)
 	}
 }

@@ -68,7 +68,7 @@ func Read(ctx context.Context, files []File) (*Set, error) {
 	r := &reader{checkers: checkers, passed: map[string]int{}, seen: map[string]string{}}
 	for _, f := range files {
 		if len(f.Data) > MaxSize {
-			r.faults = append(r.faults, &FaultError{File: f.Name, Line: 1, Message: fmt.Sprintf("has %d bytes, and %d are the most that are read: split it", len(f.Data), MaxSize)})
+			r.faults = append(r.faults, &FaultError{File: f.Name, Line: 1, Message: fmt.Sprintf("has more than %d bytes, which are the most that are read: split it", MaxSize)})
 			continue
 		}
 		for _, d := range documents(f) {

@@ -65,7 +65,7 @@ func TestAWayToServeNamesThatCannotWorkIsRefusedByName(t *testing.T) {
 		"--tcp-idle-timeout 0s":        {"--table", table, "--tcp-idle-timeout", "0"},
 		"--lame-duck -1s":              {"--table", table, "--lame-duck", "-1s"},
 		`listen address "53"`:          {"--table", table, "--listen", "53"},
-		"read the table: open missing": {"--table", "missing", "--listen", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0", "--lame-duck", "0"},
+		"read the table: stat missing": {"--table", "missing", "--listen", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0", "--lame-duck", "0"},
 	} {
 		if _, err := run(t, append([]string{"dns"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", args, err)

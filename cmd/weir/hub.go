@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -208,13 +210,22 @@ func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, to pr
 	return server, rotate, identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
 }
 
+// redial looks for a collector that is away often enough for no batch of spans to be given up, for which the exporter takes
+// ten seconds, once it is back. By the library's default it is looked for every two minutes in the end.
+func redial() grpc.ConnectParams {
+	return grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 4 * time.Second},
+		MinConnectTimeout: 5 * time.Second,
+	}
+}
+
 func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, error) {
 	options := []sdktrace.TracerProviderOption{
 		sdktrace.WithIDGenerator(tracing.Generator{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(resource.NewSchemaless(serviceName)),
 	}
 	if o.otlpEndpoint != "" {
-		to := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(o.otlpEndpoint)}
+		to := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(o.otlpEndpoint), otlptracegrpc.WithDialOption(grpc.WithConnectParams(redial()))}
 		if o.otlpInsecure {
 			to = append(to, otlptracegrpc.WithInsecure())
 		}

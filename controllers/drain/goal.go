@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/shift"
 )
 
@@ -128,7 +131,26 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 		out.Step, out.Blocked = shift.Done.String(), nil
 		return out, true
 	}
+	if len(out.Blocked) == 0 {
+		out.Blocked = unsaid(d.Spec.ClusterName, gs)
+	}
 	return out, false
+}
+
+// unsaid says what a service waits for where its shift does not: the shift has nothing to say while nothing is written, and
+// takes no step when a fence that was opened by hand is put on again.
+func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
+	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Wakes: shift.ProofArrived.String(), Subject: c.Reason, Message: hub.Clip(
+			"weir cannot write the rules of this service ("+c.Reason+"): "+c.Message, v1alpha1.MaxMessage)}}
+	}
+	for _, c := range gs.Status.Clusters {
+		if c.Name == cluster && c.RefencedAt != nil {
+			return []v1alpha1.Blocker{{Code: shift.FenceUnproven.String(), Cluster: cluster, Wakes: shift.ProofArrived.String(), Message: fmt.Sprintf(
+				"ready pods of %s were seen without the fence, which is put on again: waiting for the proof that no proxy holds them", cluster)}}
+		}
+	}
+	return nil
 }
 
 // stepSkipped stands for a service whose last copy is in the drained cluster.
@@ -146,6 +168,17 @@ func open(cluster string, gs *v1alpha1.GlobalService) bool {
 	return false
 }
 
+// openedSince says whether pods of the cluster were outside the fence after a time, and no proof of the fence is younger.
+// What is noted are whole seconds: of the same second, they were.
+func openedSince(cluster string, gs *v1alpha1.GlobalService, at time.Time) bool {
+	for _, c := range gs.Status.Clusters {
+		if c.Name == cluster && c.RefencedAt != nil && at.Before(c.RefencedAt.Add(time.Second)) {
+			return true
+		}
+	}
+	return false
+}
+
 // reached says whether the newest record of the cluster says that this goal is met, and was made for it; for a drain,
 // that it is still so.
 func reached(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) bool {
@@ -157,7 +190,8 @@ func reached(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) bool {
 			continue
 		}
 		return s.Kind == shift.Done.String() && s.Goal == d.Status.Goal &&
-			d.Status.StartedAt != nil && !s.StartedAt.Time.Before(d.Status.StartedAt.Time)
+			d.Status.StartedAt != nil && !s.StartedAt.Time.Before(d.Status.StartedAt.Time) &&
+			(d.Status.Goal != v1alpha1.GoalDrain || !openedSince(d.Spec.ClusterName, gs, s.StartedAt.Time))
 	}
 	return false
 }

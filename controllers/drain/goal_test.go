@@ -126,6 +126,51 @@ func TestADrainIsDoneOnlyByARecordMadeForItsGoal(t *testing.T) {
 	}
 }
 
+func TestAFenceThatWasOpenedSinceTheEndIsProvenAnewFirst(t *testing.T) {
+	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
+	at := func(d time.Duration) *metav1.Time {
+		t := metav1.NewTime(now.Add(d))
+		return &t
+	}
+	for name, c := range map[string]struct {
+		opened *metav1.Time
+		want   bool
+	}{
+		"never opened, or proven since": {nil, true},
+		"opened before the end":         {at(-2 * time.Second), true},
+		"opened in the same second":     {at(0), false},
+		"opened after it":               {at(time.Minute), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+			fence(&gs, "c2")
+			gs.Status.Steps = []v1alpha1.StepRecord{{Kind: "Done", Goal: v1alpha1.GoalDrain, Cluster: "c2", StartedAt: metav1.NewMicroTime(now)}}
+			gs.Status.Clusters[1].RefencedAt = c.opened
+			row, got := line(d, &gs)
+			if got != c.want {
+				t.Errorf("done: %t", got)
+			}
+			if !c.want && (len(row.Blocked) != 1 || !strings.Contains(row.Blocked[0].Message, "waiting for the proof")) {
+				t.Errorf("it waits for %+v", row.Blocked)
+			}
+		})
+	}
+}
+
+func TestAServiceThatIsStoppedSaysWhyInItsRow(t *testing.T) {
+	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
+	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+	meta.SetStatusCondition(&gs.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonBudgetExceeded, Message: "raise the hub's budget"})
+	row, _ := line(d, &gs)
+	if len(row.Blocked) != 1 || !strings.Contains(row.Blocked[0].Message, "BudgetExceeded") || !strings.Contains(row.Blocked[0].Message, "raise the hub's budget") {
+		t.Errorf("got %+v", row.Blocked)
+	}
+	gs.Status.Shift.Blocked = []v1alpha1.Blocker{{Code: "Foreign", Message: "somebody's rule"}}
+	if row, _ = line(d, &gs); len(row.Blocked) != 1 || row.Blocked[0].Message != "somebody's rule" {
+		t.Errorf("what the shift says comes first: %+v", row.Blocked)
+	}
+}
+
 func TestADrainIsNotDoneWhilePodsServeAgain(t *testing.T) {
 	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
 	cases := map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,13 +75,35 @@ func (r *Reconciler) applyAll(ctx context.Context, in *input, orders []order) fa
 	return failed
 }
 
+// Limits of one order in one member. Others wait for it, so that a member whose API server answers each request just in
+// time must not hold them for as long as it has requests to answer.
+const (
+	orderTime    = 15 * time.Second
+	labelTime    = 80 * time.Millisecond // on top, for each label: what the door's rate allows for, shared by looksAtOnce
+	longestOrder = time.Minute
+)
+
+func (r *Reconciler) timeOf(o order) time.Duration {
+	if r.orderTime > 0 {
+		return r.orderTime
+	}
+	return min(orderTime+time.Duration(len(o.labels))*labelTime, longestOrder)
+}
+
+// apply carries out one order. One that is not done in time is broken off, and the member left alone for a while: what was
+// done of it stands, and the rest is due at a later look.
 func (r *Reconciler) apply(ctx context.Context, in *input, o order) (standIn string, rules, exports error) {
 	door, err := r.Door.Open(ctx, o.member.cluster)
 	if err != nil {
 		return "", err, err
 	}
-	rules = r.applyRules(ctx, in, door, o)
-	standIn, exports = applyExports(ctx, door, o)
+	timed, cancel := context.WithTimeout(ctx, r.timeOf(o))
+	defer cancel()
+	rules = r.applyRules(timed, in, door, o)
+	standIn, exports = applyExports(timed, door, o)
+	if errors.Is(timed.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		door.Overran()
+	}
 	return standIn, rules, exports
 }
 
@@ -101,7 +124,7 @@ func (r *Reconciler) applyRules(ctx context.Context, in *input, door *member.Mem
 			end(err)
 		}
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("cluster %q has no namespace %s, so the rules that its clients need cannot stand there: create it in %s", o.member.name, in.key.Namespace, o.member.name)
+			return fmt.Errorf("cluster %q: there is no namespace %s, so the rules that its clients need cannot stand: create it there", o.member.name, in.key.Namespace)
 		}
 		if err != nil {
 			return err
@@ -182,8 +205,8 @@ func exportRefs(in *input) []member.Ref {
 	}
 }
 
-// short keeps an error fit for a status: one line, without what changes from try to try.
-func short(err error) string {
+// short keeps an error of a cluster fit for a status that names the cluster already: one line.
+func short(cluster string, err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
-	return hub.Clip(s, 240)
+	return hub.Clip(strings.TrimPrefix(s, fmt.Sprintf("cluster %q: ", cluster)), 240)
 }

@@ -51,29 +51,35 @@ func (r *Reconciler) carry(ctx context.Context, in *input, out outcome) failures
 	failed := r.applyAll(ctx, in, due)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(failed.rules, out.held)
 	for name, why := range failed.standIns {
 		r.noteStandIn(in, name, why)
 	}
 	for _, o := range due {
 		key := in.key.String() + "@" + o.member.name
-		if err := errors.Join(failed.rules[o.member.name], failed.exports[o.member.name]); err != nil && out.held[o.member.name] == nil {
+		if err := errors.Join(failed.rules[o.member.name], failed.exports[o.member.name]); err != nil {
 			delete(r.done, key)
 			logf.FromContext(ctx).Error(err, "write to member", "cluster", o.member.name)
 			continue
 		}
 		r.done[key] = doneOrder{hashes[o.member.name], in.now}
 	}
+	for name, why := range out.held {
+		if failed.rules[name] == nil { // what went wrong is said before what is only waited for
+			failed.rules[name] = why
+		}
+	}
 	return failed
 }
 
+// hashOf tells orders apart. An order in a cluster that was registered anew, or at another address, is another one: what was
+// done in the one before it says nothing of it.
 func hashOf(o order) string {
 	var others []any
 	for _, x := range o.others {
 		object := x.object.DeepCopy().Object
 		others = append(others, member.Timeless(object))
 	}
-	raw, err := json.Marshal([]any{o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
+	raw, err := json.Marshal([]any{o.member.cluster.UID, o.member.cluster.Generation, o.rules, fmt.Sprint(o.remove), o.fence, o.member.facts.GetSelector(), others})
 	if err != nil {
 		return "" // never equal to a hash that was kept
 	}

@@ -22,7 +22,7 @@ func (r *Reconciler) gatherCost(ctx context.Context, in *input) error {
 	for i := range list.Items {
 		gs := &list.Items[i]
 		in.all = append(in.all, client.ObjectKeyFromObject(gs))
-		if client.ObjectKeyFromObject(gs) == in.key || gs.Status.Cost == nil || gs.Spec.Phase == v1alpha1.RulesNone {
+		if client.ObjectKeyFromObject(gs) == in.key || gs.Status.Cost == nil || !hasRules(gs.Spec) {
 			continue
 		}
 		in.others.EnvoyClusters += gs.Status.Cost.EnvoyClusters

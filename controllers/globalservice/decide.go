@@ -59,7 +59,7 @@ func decide(in *input) outcome {
 		out.problem = &problem{foreignReason(out.spec), out.foreign[0]}
 	}
 	out.cost = costOf(in, out)
-	if out.problem == nil && out.cost != nil && out.spec.Phase == v1alpha1.RulesNone {
+	if out.problem == nil && out.cost != nil && !hasRules(out.spec) {
 		out.problem = overBudget(in, *out.cost)
 	}
 	out.notes = dedupe(out.notes)
@@ -79,9 +79,14 @@ func (o *outcome) order(in *input, rendered map[string]istio.Rules) {
 	}
 }
 
+// hasRules says whether the plan has rules stand. A plan without a phase has none, as one in phase None.
+func hasRules(spec v1alpha1.GlobalServiceSpec) bool {
+	return spec.Phase != v1alpha1.RulesNone && spec.Phase != ""
+}
+
 // foreignReason tells a rule that was there first from an edit in weir's own.
 func foreignReason(spec v1alpha1.GlobalServiceSpec) string {
-	if spec.Phase == v1alpha1.RulesNone || spec.Phase == "" {
+	if !hasRules(spec) {
 		return v1alpha1.ReasonForeignRule
 	}
 	return v1alpha1.ReasonForeignEdit
@@ -93,7 +98,7 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 	if out.spec.Phase != v1alpha1.RulesWeights || len(rules.VirtualServices) == 0 {
 		o.remove = append(o.remove, refs[0])
 	}
-	if out.spec.Phase == v1alpha1.RulesNone || out.spec.Phase == "" {
+	if !hasRules(out.spec) {
 		o.remove = refs
 	}
 	for _, p := range out.spec.Clusters {
@@ -202,6 +207,7 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
 	s.Clusters = clustersOf(in, o.spec, s.Weights, len(failed) == 0 && !o.blocked())
+	noteOpened(s.Clusters, o.spec, s.Fence, in.now)
 	s.SpillHeadroom = spillHeadroom(s.Clusters)
 	conditions := slices.Clone(o.base.Conditions)
 	meta.SetStatusCondition(&conditions, o.readyCondition(in, failed))
@@ -218,7 +224,7 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	case len(failed) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, "NotWritten"
 		for _, name := range sortedKeys(failed) {
-			c.Message += name + ": " + short(failed[name]) + "; "
+			c.Message += name + ": " + short(name, failed[name]) + "; "
 		}
 		c.Message = strings.TrimSuffix(c.Message, "; ")
 	case len(in.exporters()) < 2:

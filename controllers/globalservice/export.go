@@ -142,7 +142,7 @@ func exportedCondition(in *input, failed map[string]error) metav1.Condition {
 		c.Status = metav1.ConditionFalse
 	}
 	for _, name := range sortedKeys(failed) {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "NotExported", name+": "+short(failed[name])
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "NotExported", name+": "+short(name, failed[name])
 		break
 	}
 	c.Message = hub.Clip(c.Message, v1alpha1.MaxMessage)

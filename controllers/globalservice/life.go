@@ -134,7 +134,7 @@ func (r *Reconciler) markReleased(ctx context.Context, in *input, at string) err
 		metav1.SetMetaDataAnnotation(&marked.ObjectMeta, annotationReleased, at)
 	}
 	if err := r.Client.Patch(ctx, marked, client.MergeFrom(in.service), client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("global service %s: mark as released: %w", in.key, client.IgnoreNotFound(err))
+		return fmt.Errorf("global service %s: mark as released: %w", in.key, err)
 	}
 	in.service = marked
 	return nil

@@ -31,7 +31,7 @@ func fold(in *input, of claim, generation int64, unwritten map[string]error) v1a
 		asked++
 		if err := unwritten[m.name]; err != nil {
 			out.Level, silent = v1alpha1.ProofNone, true
-			missing = append(missing, m.name+"/api server: "+short(err))
+			missing = append(missing, m.name+"/api server: "+short(m.name, err))
 			continue
 		}
 		verdict := of(m.proof)

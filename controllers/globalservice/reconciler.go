@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -33,6 +34,9 @@ const (
 	lookAtRest      = 30 * time.Second
 )
 
+// looksAtOnce is how many services are looked at side by side, so that one that waits for a slow member does not hold the rest.
+const looksAtOnce = 4
+
 // Reconciler keeps GlobalServices and carries their plans out.
 type Reconciler struct {
 	Client   client.Client
@@ -43,9 +47,11 @@ type Reconciler struct {
 	Now      func() time.Time
 	Config   Config
 
+	orderTime time.Duration // how long an order may take; 0: as timeOf says
+
 	mu      sync.Mutex
 	targets map[types.NamespacedName]targetSet
-	looked  map[types.NamespacedName]bool // services that were looked at in this life of the hub
+	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
 }
@@ -62,6 +68,7 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterDrain{}, all).
 		Watches(&v1alpha1.Cluster{}, all).
 		WatchesRawSource(&hub.Changes{Members: r.Members, Concerns: r.changed}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: looksAtOnce}).
 		Complete(r)
 }
 
@@ -92,9 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.mu.Lock()
-	r.looked[in.key] = true // whatever comes of it: one service that fails must not keep the others from being proven
-	r.mu.Unlock()
+	defer r.markLooked(in.key)
 	if len(in.exporters()) == 0 {
 		return r.release(ctx, in)
 	}
@@ -198,7 +203,7 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 func (r *Reconciler) setTargets(in *input, out outcome, moving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if standing := in.service.Spec.Phase != v1alpha1.RulesNone && in.service.Spec.Phase != ""; out.blocked() && !standing {
+	if out.blocked() && !hasRules(in.service.Spec) {
 		delete(r.targets, in.key)
 	} else {
 		// Rules that stand are watched on while nothing may be written: who looks away sees no push to compare with.

@@ -38,8 +38,10 @@ func (r *Reconciler) changed(ctx context.Context, changes []stream.Change) []rec
 type targetSet struct{ target *pb.Target }
 
 // sendTargets hands every member the whole list; the server sends it on only where it changed. The lock is held. A hub
-// that has just started must not ask for less than was asked before, so it asks when it has looked at every service.
+// that has just started must not ask for less than was asked before, so it asks when it has looked at every service: at
+// this one now, and at others to the end.
 func (r *Reconciler) sendTargets(in *input) {
+	r.looked[in.key] = true
 	for _, key := range in.all {
 		if !r.looked[key] {
 			return
@@ -61,4 +63,12 @@ func (r *Reconciler) sendTargets(in *input) {
 			logf.Log.WithName("globalservice").Error(err, "set targets", "cluster", snap.Cluster)
 		}
 	}
+}
+
+// markLooked notes that a service was looked at, whatever came of it: one that fails must not keep the others from being
+// proven. It is noted at the end: while the service waits for a member, what is asked for it is not known yet.
+func (r *Reconciler) markLooked(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked[key] = true
 }

@@ -153,7 +153,7 @@ func TestAMemberWithoutTheNamespaceIsToldOfAndGetsNone(t *testing.T) {
 		t.Errorf("got %s: %s", reason, message)
 	}
 	gs = w.plan(split(1, map[string]int32{"c1": 500, "c2": 500}))
-	if reason, message := ready(gs); reason != "False NotWritten" || !strings.Contains(message, `"c3" has no namespace demo`) || !strings.Contains(message, "create it in c3") {
+	if reason, message := ready(gs); reason != "False NotWritten" || !strings.Contains(message, `c3: there is no namespace demo`) || !strings.Contains(message, "create it there") || strings.Count(message, "c3") != 1 {
 		t.Errorf("got %s: %s", reason, message)
 	}
 	if slices.ContainsFunc(w.writes(), func(s string) bool { return strings.HasSuffix(s, "/namespaces") }) {
@@ -208,5 +208,30 @@ func TestAStandInThatCannotBeWrittenIsSaid(t *testing.T) {
 	w.look()
 	if reason, message := exported(w.look()); reason != "False NotExported" || !strings.Contains(message, "c3: ") {
 		t.Errorf("got %s: %s", reason, message)
+	}
+}
+
+func TestWhatWentWrongIsSaidBeforeWhatIsOnlyWaitedForAndTriedAgain(t *testing.T) {
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3), nil})
+	w.look()
+	w.look()
+	w.r.stands = nil // as a hub that has just started
+	if err := w.members["c3"].Store.Delete(t.Context(), w.stands("c3", "ServiceImport")); err != nil {
+		t.Fatal(err)
+	}
+	broken := true
+	w.members["c3"].Fail(func(r fleettest.Request) error {
+		if broken && strings.Contains(r.Path, "/serviceimports/") {
+			return apierrors.NewInternalError(errors.New("etcd is full"))
+		}
+		return nil
+	})
+	gs := w.plan(split(1, map[string]int32{"c1": 500, "c2": 500}))
+	if reason, message := exported(gs); reason != "False NotExported" || !strings.Contains(message, "etcd is full") {
+		t.Errorf("%s: %s", reason, message)
+	}
+	broken = false
+	if w.look(); w.stands("c3", "ServiceImport") == nil {
+		t.Error("it is not tried again")
 	}
 }

@@ -76,7 +76,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Replicas = 0
 	for _, w := range m.facts.GetWorkloads() {
-		c.Replicas += max(w.GetReplicas(), 0)
+		c.Replicas = min(c.Replicas+min(max(w.GetReplicas(), 0), maxReplicas), maxReplicas)
 	}
 	c.Binding, c.Workloads = ownersOf(m.facts)
 	c.Ready, c.Fenced = 0, 0
@@ -126,6 +126,10 @@ func ownersOf(facts *pb.ServiceFacts) (binding string, others []string) {
 
 // maxBinding is the length of the longest name of a binding that a status holds.
 const maxBinding = 317
+
+// maxReplicas is what one member's replicas of one service count at most: more than any cluster runs, and as many as
+// mesh/shift takes. A member that tells of more is wrong about itself, which must not stop the moves of the others.
+const maxReplicas = 1 << 20
 
 // maxWorkloads is how many workloads a status names for one member.
 const maxWorkloads = 100

@@ -18,7 +18,7 @@ func targetOf(in *input, spec v1alpha1.GlobalServiceSpec, ports []v1alpha1.Servi
 		Hosts: []string{istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain)},
 		Phase: string(spec.Phase), FenceGeneration: spec.FenceGeneration, Active: moving,
 	}
-	if spec.Phase != v1alpha1.RulesNone && spec.Phase != "" {
+	if hasRules(spec) {
 		t.Generation = spec.Generation
 	}
 	for _, p := range ports {

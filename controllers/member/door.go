@@ -30,6 +30,7 @@ const (
 	requestBurst   = 100
 	firstBackoff   = time.Second
 	longestBackoff = 30 * time.Second
+	slowFor        = 2 * time.Minute // how long a member counts as slow that once took too long
 )
 
 var (
@@ -72,7 +73,7 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m := d.members[cluster.Name]
-	made := secret.ResourceVersion + "/" + strconv.FormatInt(cluster.Generation, 10)
+	made := string(cluster.UID) + "/" + strconv.FormatInt(cluster.Generation, 10) + "/" + secret.ResourceVersion
 	if m == nil || m.madeFrom != made {
 		fresh, err := dial(cluster, &secret, d.now)
 		if err != nil {
@@ -82,8 +83,9 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 		m = fresh
 		d.members[cluster.Name] = m
 	}
-	if wait := m.pause(); wait > 0 {
-		return nil, fmt.Errorf("cluster %q: %w: its API server did not answer, next try in %s", cluster.Name, ErrNotConnected, wait.Round(time.Second))
+	if m.pause() > 0 {
+		// How long still is not told: the error stands in conditions, which would change with every look.
+		return nil, fmt.Errorf("cluster %q: %w: its API server did not answer in time, and is asked again within %s", cluster.Name, ErrNotConnected, longestBackoff)
 	}
 	return m, nil
 }

@@ -93,6 +93,12 @@ func TestAConnectionIsMadeAnewOnlyForNewCredentialsOrANewSpec(t *testing.T) {
 	if third == second {
 		t.Error("a new spec, and the old connection")
 	}
+	b.cluster.UID = "registered-anew"
+	fourth := b.open(t)
+	if fourth == third {
+		t.Error("another cluster was registered under the name, and the old one is still talked to")
+	}
+	third = fourth
 	b.door.Forget("c1")
 	if b.open(t) == third {
 		t.Error("a member that was forgotten is still connected")
@@ -109,8 +115,8 @@ func TestASilentMemberCostsOneTimeOutAndIsAskedAgainAfterAPause(t *testing.T) {
 			t.Fatal("a member that is off answered")
 		}
 		_, err := b.door.Open(t.Context(), b.cluster)
-		if !errors.Is(err, ErrNotConnected) || !strings.Contains(err.Error(), pause.String()) {
-			t.Fatalf("want a pause of %s, got %v", pause, err)
+		if !errors.Is(err, ErrNotConnected) || m.pause() != pause {
+			t.Fatalf("want a pause of %s, got %s: %v", pause, m.pause(), err)
 		}
 		b.now = b.now.Add(pause)
 		if _, err := b.door.Open(t.Context(), b.cluster); err != nil {
@@ -137,6 +143,48 @@ func TestAnAnswerOfAnyKindEndsTheBackOff(t *testing.T) {
 	b.open(t)
 	if m.backoff != 0 {
 		t.Errorf("the next silence would pause for %s", 2*m.backoff)
+	}
+}
+
+func TestRequestsThatMeetTheSameSilenceLengthenThePauseOnce(t *testing.T) {
+	b := newBench(t)
+	m := b.open(t)
+	for range 8 {
+		m.note(timeoutError{})
+	}
+	if m.backoff != firstBackoff {
+		t.Errorf("one silence pauses for %s", m.backoff)
+	}
+	b.now = b.now.Add(firstBackoff)
+	m.note(timeoutError{})
+	if m.backoff != 2*firstBackoff {
+		t.Errorf("a second silence pauses for %s", m.backoff)
+	}
+}
+
+func TestSingleAnswersDoNotEndTheBackOffOfWhoTookTooLong(t *testing.T) {
+	b := newBench(t)
+	m := b.open(t)
+	pause := time.Second
+	for range 3 {
+		m.Overran()
+		if _, err := b.door.Open(t.Context(), b.cluster); !errors.Is(err, ErrNotConnected) || m.pause() != pause {
+			t.Fatalf("want a pause of %s, got %s: %v", pause, m.pause(), err)
+		}
+		b.now = b.now.Add(pause)
+		if _, err := b.open(t).Delete(t.Context(), ruleRef); err != nil {
+			t.Fatal(err)
+		}
+		pause *= 2
+	}
+	b.now = b.now.Add(slowFor)
+	if _, err := m.Delete(t.Context(), ruleRef); err != nil || m.backoff != 0 {
+		t.Errorf("it answers since, and the next silence would pause for %s (%v)", 2*m.backoff, err)
+	}
+	m.note(timeoutError{})
+	m.Overran()
+	if m.backoff != firstBackoff {
+		t.Errorf("one silence was counted twice: %s", m.backoff)
 	}
 }
 

@@ -37,6 +37,7 @@ type Member struct {
 	mu      sync.Mutex
 	until   time.Time
 	backoff time.Duration
+	overran time.Time // when something as a whole last took too long
 }
 
 // Ref names one object of a member. Namespace is empty for objects of the whole cluster.
@@ -189,14 +190,33 @@ func (m *Member) resource(r Ref) dynamic.ResourceInterface {
 	return m.dynamic.Resource(r.Resource).Namespace(r.Namespace)
 }
 
-// note lengthens or ends the back-off: only silence counts, an answer of any kind is contact.
+// note lengthens or ends the back-off: only silence counts, an answer of any kind is contact. For a while after something as
+// a whole took too long, single answers end nothing: whoever answers each request just in time is as good as silent.
 func (m *Member) note(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !silent(err) {
+	switch {
+	case silent(err):
+		if !m.until.After(m.now()) { // else it was asked before the pause, as others were: one silence counts once
+			m.lengthen()
+		}
+	case m.now().Sub(m.overran) >= slowFor:
 		m.backoff, m.until = 0, time.Time{}
-		return
 	}
+}
+
+// Overran says that what was to be done in this member as a whole took longer than it may. The member is left alone for a
+// while, and for longer each time.
+func (m *Member) Overran() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.overran = m.now()
+	if !m.until.After(m.overran) { // else the request that was broken off has been counted
+		m.lengthen()
+	}
+}
+
+func (m *Member) lengthen() {
 	m.backoff = min(max(2*m.backoff, firstBackoff), longestBackoff)
 	m.until = m.now().Add(m.backoff)
 }

@@ -41,6 +41,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Tracer   *tracing.Tracer
 	Now      func() time.Time
+
+	sights sights
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -87,8 +89,14 @@ func (r *Reconciler) servicesOfBinding(ctx context.Context, binding client.Objec
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var gs v1alpha1.GlobalService
 	if err := r.Client.Get(ctx, req.NamespacedName, &gs); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.sights.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	now := r.Now()
+	waits := gs // as it is, with times to count waits from
+	waits.Status.Steps = r.sights.counted(req.NamespacedName, gs.Status.Steps, now)
 	if !ready(&gs) {
 		return ctrl.Result{}, nil
 	}
@@ -100,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	state := stateOf(&gs, binding, drains, r.Now())
+	state := stateOf(&waits, binding, drains, now)
 	moving := slices.ContainsFunc(state.Clusters, func(c shift.Cluster) bool { return c.Goal != shift.Stay })
 	if moving && gs.Spec.Record == nil {
 		return r.open(ctx, &gs, state)

@@ -200,7 +200,10 @@ func shiftedCondition(gs *v1alpha1.GlobalService, step shift.Step, blocked []shi
 	for _, b := range blocked {
 		if !b.Note {
 			c.Reason = b.Code.String()
-			waits = append(waits, b.Sentence())
+			// Several of them may be one to a reader, as two proxies of which only the cluster is told.
+			if s := b.Sentence(); !slices.Contains(waits, s) {
+				waits = append(waits, s)
+			}
 		}
 	}
 	if len(waits) > 0 {

@@ -138,3 +138,15 @@ func TestNothingIsPlannedWhileNothingIsWritten(t *testing.T) {
 		})
 	}
 }
+
+func TestOneWaitIsSaidOnceHoweverManyHoldItUp(t *testing.T) {
+	blocked := []shift.Blocked{
+		{Code: shift.WeightsUnproven, Cluster: "c2", Subject: "prover"},
+		{Code: shift.WeightsUnproven, Cluster: "c2", Subject: "prover stale"},
+		{Code: shift.WeightsUnproven, Cluster: "c3", Subject: "prover"},
+	}
+	c := shiftedCondition(three(), shift.Step{Kind: shift.Wait}, blocked)
+	if want := blocked[0].Sentence() + "; " + blocked[2].Sentence(); c.Message != want || c.Reason != "WeightsUnproven" {
+		t.Errorf("%s: %s", c.Reason, c.Message)
+	}
+}

@@ -22,6 +22,7 @@ import (
 const (
 	maxBytes  = 16 << 20
 	maxErrors = 20
+	maxText   = 1024 // of one error, in bytes
 )
 
 // Loaded is a table and what it was made of.
@@ -34,6 +35,14 @@ type Loaded struct {
 
 // Load reads a file.
 func Load(path string) (Loaded, error) {
+	// To open a pipe waits for its writer, and no signal ends that.
+	info, err := os.Stat(path)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("read the table: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return Loaded{}, fmt.Errorf("read the table: %s is no regular file: name one that can be read again", path)
+	}
 	f, err := os.Open(path) //nolint:gosec // The path is the operator's choice.
 	if err != nil {
 		return Loaded{}, fmt.Errorf("read the table: %w", err)
@@ -98,9 +107,17 @@ func join(path string, all []fieldError) error {
 	for _, e := range all {
 		at := fmt.Sprintf("%s:%d: ", path, e.line)
 		if e.field != "" {
-			at += e.field + ": "
+			at += clip(e.field) + ": "
 		}
-		lines = append(lines, at+e.text)
+		lines = append(lines, at+clip(e.text))
 	}
 	return errors.New(strings.Join(lines, "\n"))
+}
+
+// clip shortens what a message repeats of the file, which may be all of it.
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText/2], "") + " … " + strings.ToValidUTF8(text[len(text)-maxText/2:], "")
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -116,6 +117,27 @@ func TestATableIsPrintedAsJSONWithNothingLeftOut(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoRegularFileIsRefusedAtOnce(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, t.TempDir(), os.DevNull} {
+		if _, err := table.Load(path); err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestAnErrorIsShortHoweverLongTheValueIsThatItTellsOf(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{"serial: " + long, "clusterSet: {services: [{namespace: a, name: " + long + "}]}", "? " + long + "\n: 1"} {
+		if _, err := table.Parse("t.yaml", []byte(text)); err == nil || len(err.Error()) > 4096 || !strings.HasPrefix(err.Error(), "t.yaml:1: ") {
+			t.Errorf("%.20s: an error of %d bytes", text, len(fmt.Sprint(err)))
+		}
+	}
+}
+
 func TestAFileIsBounded(t *testing.T) {
 	_, err := table.Parse("t", bytes.Repeat([]byte("#"), 16<<20+1))
 	if err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
@@ -130,7 +152,7 @@ func TestAFileIsBounded(t *testing.T) {
 	if err == nil || len(strings.Split(err.Error(), "\n")) != 20 {
 		t.Errorf("not the first 20 errors:\n%v", err)
 	}
-	if _, err := table.Load(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "read the table: open") {
+	if _, err := table.Load(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "read the table: stat") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -113,7 +113,7 @@ func checkHost(s string) (string, error) {
 	if s == "" {
 		return "", errMissing
 	}
-	name := strings.ToLower(strings.TrimSuffix(s, ".")) + "."
+	name := strings.Map(lower, strings.TrimSuffix(s, ".")) + "."
 	if len(name) > MaxName {
 		return "", fmt.Errorf("%q has %d characters: %d are the most", s, len(name)-1, MaxName-1)
 	}
@@ -123,4 +123,12 @@ func checkHost(s string) (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// lower is the lower case of a letter of ASCII. Of others it is not: K, the sign of kelvin, would become a k.
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/demo/product"
 	"github.com/weir-io/weir/e2e/load"
@@ -35,11 +36,26 @@ type Case struct {
 	undo []func(context.Context) error
 }
 
-// Case runs one act of a test under load. The act tells by its error what it found wrong. What was sent meanwhile must all be
-// answered, and no POST executed twice.
+// Case runs one act of a test under load, with a policy by which traffic moves in as few steps as can be. The act tells by its
+// error what it found wrong. What was sent meanwhile must all be answered, and no POST executed twice.
 func (w *World) Case(t *testing.T, act func(context.Context, *Case) error) {
 	t.Helper()
+	w.play(t, brisk, act)
+}
+
+// StepwiseCase is [World.Case] with a policy by which traffic moves in several steps, so that there is a middle for things to
+// happen in.
+func (w *World) StepwiseCase(t *testing.T, act func(context.Context, *Case) error) {
+	t.Helper()
+	w.play(t, stepwise, act)
+}
+
+func (w *World) play(t *testing.T, pace v1alpha1.ShiftPace, act func(context.Context, *Case) error) {
+	t.Helper()
 	session := w.load(t)
+	if err := w.setPace(t.Context(), pace); err != nil {
+		t.Fatal(err)
+	}
 	for attempt := 1; ; attempt++ {
 		c := &Case{Fleet: w.fleet, Weir: w.weir.value, Session: session, Logf: t.Logf}
 		account, err := c.run(t.Context(), act)

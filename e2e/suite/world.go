@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/demo/product"
 	"github.com/weir-io/weir/e2e/rig"
@@ -33,6 +34,7 @@ type World struct {
 	fleet    *rig.Fleet
 	weir     made[*product.Product]
 	session  made[*demo.Session]
+	pace     v1alpha1.ShiftPace // the one in force for the session
 }
 
 // made is something that takes long to make and is made once. What could not be made fails every test that needs it.
@@ -123,38 +125,18 @@ func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.paced(t.Context()); err != nil {
-		return nil, errors.Join(err, session.Close(context.WithoutCancel(t.Context())))
-	}
-	return session, nil
-}
-
-// pace is the policy by which the application's traffic moves: in several steps, so that there is a middle for things to
-// happen in.
-const pace = `apiVersion: federation.weir.io/v1alpha1
-kind: TrafficPolicy
-metadata: {name: pace, namespace: ` + demo.Namespace + `}
-spec:
-  pace: {maxStepPercent: 20, fenceStepPods: 2}
-`
-
-// paced has the application's traffic move by the policy.
-func (w *World) paced(ctx context.Context) error {
-	if err := w.fleet.Hub().Apply(ctx, pace); err != nil {
-		return err
-	}
 	for _, c := range w.fleet.Members() {
-		if err := Annotate(ctx, c, demo.Namespace, demo.Service, "weir.io/traffic-policy", "pace"); err != nil {
-			return err
+		if err := Annotate(t.Context(), c, demo.Namespace, demo.Service, v1alpha1.AnnotationTrafficPolicy, policyName); err != nil {
+			return nil, errors.Join(err, session.Close(context.WithoutCancel(t.Context())))
 		}
 	}
-	return nil
+	return session, nil
 }
 
 // closeSession ends the load, if it runs.
 func (w *World) closeSession(ctx context.Context) error {
 	session := w.session.value
-	w.session = made[*demo.Session]{}
+	w.session, w.pace = made[*demo.Session]{}, v1alpha1.ShiftPace{}
 	if session == nil {
 		return nil
 	}

@@ -12,8 +12,8 @@
 // names of its routes move.
 //
 // Foreign finds rules that would take the place of ours, or whose place ours
-// would take. Drift finds what someone else changed in ours. Cost says what the
-// rules add to each proxy.
+// would take. Drift finds what someone else changed in ours. ReadStanding reads
+// the weights of ours back. Cost says what the rules add to each proxy.
 //
 // The package promises:
 //
@@ -24,7 +24,8 @@
 //   - The same input gives the same rules, whatever the order of its lists.
 //   - Every object names its audience by exportTo, the system namespace included.
 //
-// It never ejects an endpoint for the application's own 5xx, never sets a
-// timeout, never renders a rule for a host that it was not told of, and never
-// reads a clock, a random source or an API server.
+// It never ejects an endpoint for the application's own 5xx, never bounds the
+// time of a request (only that of connecting), never renders a rule for a host
+// that it was not told of, and never reads a clock, a random source or an API
+// server.
 package istio

@@ -140,6 +140,7 @@ func (l *ledger) snapshot(s *pb.ClusterSnapshot) *refusal {
 		}
 	}
 	if !s.GetLast() {
+		l.publish() // What it says until the last part is there is dropped, so it is not in step.
 		return nil
 	}
 	l.loading.Seal(l.version)
@@ -164,9 +165,12 @@ func (l *ledger) update(u *pb.IncrementalUpdate) *refusal {
 		l.metrics.events.WithLabelValues(eventAwaiting).Add(float64(len(deltas)))
 		return nil
 	}
-	received := l.now()
+	received, before := l.now(), l.book.Version()
 	for _, d := range deltas {
 		if why := l.event(d, received); why != nil || l.lost != nil {
+			if l.book.Version() != before {
+				l.received = received
+			}
 			l.publish()
 			return why
 		}
@@ -199,14 +203,15 @@ func (l *ledger) event(d *pb.NodeDelta, received time.Time) *refusal {
 	return nil
 }
 
-// lose asks for a snapshot. A member that is out of step again and again costs more than it tells.
+// lose asks for a snapshot. A member that is out of step again and again costs more than it tells: its session ends, and the
+// next one begins with a snapshot.
 func (l *ledger) lose(code, reason string) *refusal {
 	l.metrics.wanted.WithLabelValues(code).Inc()
+	l.lost = &loss{code: code, reason: reason}
+	l.publish()
 	if !l.resyncs.AllowN(l.now(), 1) {
 		return invalid("the events of its nodes do not add up, snapshots do not help: %s", reason)
 	}
-	l.lost = &loss{code: code, reason: reason}
-	l.publish()
 	return nil
 }
 
@@ -232,13 +237,15 @@ func (l *ledger) publish() {
 	old := l.current.Load()
 	out := &MemberView{
 		Cluster: l.cluster, ReceivedAt: l.received, ConfirmedAt: l.confirmed, Fresh: l.fresh,
-		InStep: l.open && l.lost == nil,
+		InStep: l.open && l.lost == nil && l.loading == nil,
 	}
 	switch {
 	case l.lost != nil:
 		out.Missing = l.lost.reason
 	case !l.open:
 		out.Missing = "the agent is not connected"
+	case l.loading != nil:
+		out.Missing = "a snapshot is coming, and parts of it are missing"
 	}
 	if l.book != nil {
 		if old.View != nil && old.View.Incarnation() == l.book.Incarnation() && old.View.Version() == l.book.Version() && old.ReceivedAt.Equal(l.received) {

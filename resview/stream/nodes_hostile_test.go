@@ -254,6 +254,59 @@ func TestAMemberThatIsOutOfStepAgainAndAgainIsTurnedAway(t *testing.T) {
 		if err != nil || refusal.GetCode() != codeInvalid || !strings.Contains(refusal.GetReason(), "do not add up") {
 			t.Errorf("refused with %v (%v)", refusal, err)
 		}
+		if v := h.nodesOf(t, "c1"); v.InStep || !strings.Contains(v.Missing, "the last that is applied is") {
+			t.Errorf("then: %+v", v)
+		}
+		again := h.raw("c1", hello(1))
+		if why := again.wanted(t); !strings.Contains(why, "the last that is applied is") {
+			t.Errorf("the next session wants a snapshot because %q", why)
+		}
+	})
+}
+
+func TestAMemberIsNotInStepWhileItsSnapshotLacksParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHub(t)
+		r := h.raw("c1", hello(1))
+		r.say(t, snapshotWith(func(s *pb.ClusterSnapshot) { s.SnapshotVersion, s.Last = 9, false }))
+		wait(time.Second)
+		if v := h.nodesOf(t, "c1"); v.InStep || !strings.Contains(v.Missing, "parts of it are missing") || v.View.Version() != 5 {
+			t.Errorf("one part came: %+v", v)
+		}
+		rest := snapshotWith(func(s *pb.ClusterSnapshot) {
+			s.SnapshotVersion, s.Part, s.Nodes = 9, 2, []*pb.NodeResource{nodeToWire(oneNode("n1"))}
+		})
+		rest.Sequence = 4
+		if err := r.stream.Send(rest); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		if v := h.nodesOf(t, "c1"); !v.InStep || v.View.Version() != 9 {
+			t.Errorf("both parts came: %+v", v)
+		}
+	})
+}
+
+func TestAnUpdateThatFailsHalfwayDatesWhatWasApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHub(t)
+		r := h.raw("c1", hello(1))
+		r.say(t)
+		wait(5 * time.Second)
+		first := h.nodesOf(t, "c1").ReceivedAt
+		half := updateWith(func(u *pb.IncrementalUpdate, d *pb.NodeDelta) {
+			late := proto.CloneOf(d)
+			u.Version, late.EventSequenceId = 9, 9
+			u.NodeDeltas = append(u.NodeDeltas, late)
+		})
+		half.Sequence = 3
+		if err := r.stream.Send(half); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		if v := h.nodesOf(t, "c1"); v.View.Version() != 6 || !v.ReceivedAt.After(first) || v.InStep {
+			t.Errorf("got %+v, the snapshot is of %s", v, first)
+		}
 	})
 }
 

@@ -221,3 +221,18 @@ func TestAViewNeverChanges(t *testing.T) {
 	differ(t, "sums of the first view", sums, summed(first))
 	differ(t, "sums of the last view", counted(b.View()), summed(b.View()))
 }
+
+// TestPodsFillABookToItsBoundOnly: a number for each resource stands on every node, wherever the pod is that named it first.
+func TestPodsFillABookToItsBoundOnly(t *testing.T) {
+	b := bookOf(t, manyNodes(MaxNodes)...)
+	b.bytes = MaxBytes - b.count*(len(b.resources)+2)*16 // As if their labels were so long.
+	for i := range 2 {
+		take(t, b, Event{Kind: PodAssigned, Name: b.chunks[0].nodes[0].name, Pod: "p", Amounts: Amounts{{fmt.Sprint("r", i), 1}}})
+	}
+	before := len(b.resources)
+	_, err := b.Take(&Event{Sequence: b.Version() + 1, Kind: PodAssigned, Name: b.chunks[0].nodes[0].name, Pod: "p", Amounts: Amounts{{"r2", 1}}})
+	var f *FaultError
+	if !errors.As(err, &f) || f.Kind != TooMuch || len(b.resources) != before {
+		t.Fatalf("a third resource was taken: %v, %d resources", err, len(b.resources))
+	}
+}

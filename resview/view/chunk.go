@@ -101,15 +101,16 @@ func (b *Book) drop(place int32) {
 	}
 }
 
-// widen makes room for one more resource on every node.
-func (b *Book) widen(name string) {
+// widen makes room for more resources on every node, for all of them at once: it copies every number.
+func (b *Book) widen(names []string) {
 	was := len(b.resources)
-	b.resources = append(slices.Clip(b.resources), name)
-	b.sumAllocatable, b.sumAllocated = append(b.sumAllocatable, 0), append(b.sumAllocated, 0)
+	zeros := make([]int64, len(names))
+	b.resources = append(slices.Clip(b.resources), names...)
+	b.sumAllocatable, b.sumAllocated = append(b.sumAllocatable, zeros...), append(b.sumAllocated, zeros...)
 	spread := func(numbers []int64, nodes int) []int64 {
-		out := make([]int64, 0, nodes*(was+1))
+		out := make([]int64, 0, nodes*(was+len(names)))
 		for i := range nodes {
-			out = append(append(out, numbers[i*was:(i+1)*was]...), 0)
+			out = append(append(out, numbers[i*was:(i+1)*was]...), zeros...)
 		}
 		return out
 	}

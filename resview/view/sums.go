@@ -3,6 +3,8 @@
 
 package view
 
+import "slices"
+
 // resource returns where a resource stands among the numbers of a node, -1 if no node has had it yet.
 func (b *Book) resource(name string) int {
 	for i, r := range b.resources {
@@ -18,7 +20,7 @@ func (b *Book) meet(lists ...Amounts) error {
 	var fresh []string
 	for _, list := range lists {
 		for _, m := range list {
-			if b.resource(m.Name) < 0 {
+			if b.resource(m.Name) < 0 && !slices.Contains(fresh, m.Name) {
 				fresh = append(fresh, m.Name)
 			}
 		}
@@ -26,17 +28,23 @@ func (b *Book) meet(lists ...Amounts) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	if len(b.resources)+len(fresh) > MaxResources {
+	if b.wide(len(fresh)) != nil {
 		b.narrow()
 	}
-	for _, name := range fresh {
-		if b.resource(name) >= 0 {
-			continue // It stands in two lists.
-		}
-		if len(b.resources) >= MaxResources {
-			return fault(TooMuch, "more than %d resources over all nodes", MaxResources)
-		}
-		b.widen(name)
+	if err := b.wide(len(fresh)); err != nil {
+		return err
+	}
+	b.widen(fresh)
+	return nil
+}
+
+// wide says what is wrong with more resources, which every node has a number of.
+func (b *Book) wide(more int) error {
+	if len(b.resources)+more > MaxResources {
+		return fault(TooMuch, "more than %d resources over all nodes", MaxResources)
+	}
+	if b.bytes+b.count*(len(b.resources)+more)*16 > MaxBytes {
+		return fault(TooMuch, "nodes of more than %d MiB in all", MaxBytes>>20)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,16 +196,35 @@ func TestNoAnswerStopsNeitherTheScheduleNorTheAccount(t *testing.T) {
 	}
 }
 
-func TestAServerThatRefusesLosesEveryRequestAndNoneIsRetried(t *testing.T) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+// deaf gives an address that refuses every connection. Its port stays taken until the test ends: one that was let go might be
+// given to somebody who listens.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
+	t.Cleanup(func() {
+		if err := syscall.Close(fd); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
-	c := config(site{url: "http://" + l.Addr().String()}, t.TempDir())
+	address, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inet, ok := address.(*syscall.SockaddrInet4)
+	if !ok {
+		t.Fatalf("the socket has the address %v", address)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(inet.Port))
+}
+
+func TestAServerThatRefusesLosesEveryRequestAndNoneIsRetried(t *testing.T) {
+	c := config(site{url: "http://" + deaf(t)}, t.TempDir())
 	report, err := generator.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

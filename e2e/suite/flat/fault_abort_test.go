@@ -17,7 +17,7 @@ import (
 // abortAt drains c2 until the service is as wanted, turns round, and wants the old split back by an abort.
 func abortAt(t *testing.T, at func(gs v1alpha1.GlobalService, begin time.Time) bool) {
 	t.Helper()
-	world.Case(t, func(ctx context.Context, c *suite.Case) error {
+	world.StepwiseCase(t, func(ctx context.Context, c *suite.Case) error {
 		begin := time.Now()
 		if err := c.Weir.BeginDrain(ctx, "c2"); err != nil {
 			return err

@@ -25,7 +25,7 @@ import (
 const mallory = "mallory"
 
 func TestAShiftStopsAtAnEditOfItsWeightsAndNamesTheEditor(t *testing.T) {
-	world.Case(t, func(ctx context.Context, c *suite.Case) error {
+	world.StepwiseCase(t, func(ctx context.Context, c *suite.Case) error {
 		begin := time.Now()
 		if err := c.Weir.BeginDrain(ctx, "c2"); err != nil {
 			return err
