@@ -27,7 +27,7 @@ const (
 )
 
 // Host is what clients outside ask ingress gateways for.
-const Host = host
+const Host = serverName + ".demo.test"
 
 // Session is the demo's application on a fleet under a steady load that runs on
 // from one test to the next. A test answers for the requests that were sent
