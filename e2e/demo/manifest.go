@@ -51,7 +51,10 @@ type ingress struct{ Services []string }
 type federated struct {
 	Replicas int
 	// Policy of its traffic; empty is weir's own.
-	Policy  string
+	Policy string
+	// Ending is how a pod ends, and Grace how many seconds it has for that.
+	Ending  echo.Ending
+	Grace   int
 	Members []memberPart
 }
 

@@ -47,6 +47,9 @@ type Options struct {
 	// Policy names the TrafficPolicy of that workload's traffic; empty is weir's
 	// own.
 	Policy string
+	// Hasty has that workload exit at once when it is told to end, with no more
+	// time than its sidecar takes to drain.
+	Hasty bool
 	// Weir is weir, where it is on the fleet already. Else the run installs it,
 	// unless it is the naive one.
 	Weir *product.Product

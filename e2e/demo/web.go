@@ -13,12 +13,20 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/e2e/demo/product"
+	"github.com/weir-io/weir/e2e/load/echo"
 )
 
 // The workload that weir divides, beside the one that each cluster has for itself: nine replicas over all clusters.
 const (
 	webName     = "web"
 	webReplicas = 9
+)
+
+// Seconds that a pod has to end: the usual, and no more than Istio's sidecar
+// takes to drain.
+const (
+	grace      = 30
+	hastyGrace = 5
 )
 
 // movedLimit is how long a division may take to come about: pods that start, and proofs.
@@ -34,7 +42,10 @@ func (s *stage) services() []string {
 
 // deployWeb gives the hub the federated workload and its Service, and waits until all of it runs and its traffic is held.
 func (s *stage) deployWeb(ctx context.Context) error {
-	f := federated{Replicas: webReplicas, Policy: s.options.Policy}
+	f := federated{Replicas: webReplicas, Policy: s.options.Policy, Ending: echo.Drain, Grace: grace}
+	if s.options.Hasty {
+		f.Ending, f.Grace = echo.Exit, hastyGrace
+	}
 	for _, c := range s.fleet.Members() {
 		f.Members = append(f.Members, memberPart{Cluster: c.Name, LedgerDir: s.ledgers[c.Name]})
 	}

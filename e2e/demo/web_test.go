@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/e2e/load/echo"
 	"github.com/weir-io/weir/sched/override"
 )
 
@@ -32,7 +33,7 @@ func reread(t *testing.T, o *unstructured.Unstructured, into any) {
 }
 
 func TestTheFederatedWorkloadDiffersByClusterInItsNameAndItsLedger(t *testing.T) {
-	all := objects(t, "web", federated{Replicas: webReplicas, Policy: "pace", Members: []memberPart{{"c1", "/node/c1/ledger"}, {"c2", "/node/c2/ledger"}}})
+	all := objects(t, "web", federated{Replicas: webReplicas, Policy: "pace", Ending: echo.Drain, Grace: grace, Members: []memberPart{{"c1", "/node/c1/ledger"}, {"c2", "/node/c2/ledger"}}})
 	var d v1alpha1.FederatedDeployment
 	reread(t, all["FederatedDeployment"], &d)
 	if errs := d.Validate(); len(errs) > 0 {

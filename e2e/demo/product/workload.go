@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 )
@@ -24,6 +25,20 @@ func (p *Product) Binding(ctx context.Context, ns, name string) (v1alpha1.Resour
 	d := v1alpha1.FederatedDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	var b v1alpha1.ResourceBinding
 	return b, p.read(ctx, "resourcebindings", ns, d.BindingName(), &b)
+}
+
+// Scale sets how many replicas a FederatedDeployment has over all members.
+func (p *Product) Scale(ctx context.Context, ns, name string, replicas int) error {
+	client, err := p.fleet.Hub().Dynamic()
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"replicas":%d}}}}`, replicas)
+	resource := client.Resource(resourceOf("federateddeployments")).Namespace(ns)
+	if _, err := resource.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("scale %s/%s to %d: %w", ns, name, replicas, err)
+	}
+	return nil
 }
 
 // Member reads a Cluster.
