@@ -22,7 +22,7 @@ func TestWhatIsOnRecordIsNeverLessThanWhatClientsHold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, append(three(), serviceOf("echo", nil, "c1", "c2", "c3"))...)
 		held := map[string]time.Time{} // until when some client may hold a member, as clients know it
-		for range rapid.IntRange(5, 25).Draw(rt, "steps") {
+		for range rapid.IntRange(4, 16).Draw(rt, "steps") {
 			cluster := rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(rt, "cluster")
 			switch rapid.SampledFrom([]string{"out", "in", "fence", "weight", "wish", "address", "restart", "fail", "mend", "wait", "ask", "ask"}).Draw(rt, "what") {
 			case "out":
