@@ -20,6 +20,9 @@ type place struct {
 	// Cluster is where the client runs, or through whose gateway it enters.
 	Cluster string
 	Outside bool
+	// Global marks the one that enters by the services' global names, wherever
+	// they lead: it has no cluster.
+	Global  bool
 	Out     string
 	Control string
 }

@@ -83,9 +83,9 @@ func (s *stage) startInMesh(ctx context.Context, p place, rate float64, seed uin
 	return c.WaitDeployment(ctx, namespace, clientName, readyLimit)
 }
 
-// startOutside starts a client that enters through a cluster's ingress gateway.
+// startOutside starts a client that enters through ingress gateways.
 func (s *stage) startOutside(ctx context.Context, p place, rate float64, seed uint64) error {
-	c, err := s.fleet.Cluster(p.Cluster)
+	targets, err := s.targets(p)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,8 @@ func (s *stage) startOutside(ctx context.Context, p place, rate float64, seed ui
 	}
 	ctx, stop := context.WithCancel(ctx)
 	args := []string{filepath.Join(s.fleet.RunDir, "programs", "app"), "load", "--client=" + p.Client}
-	for _, service := range s.services() {
-		args = append(args, "--target=http://"+c.IngressIP()+":80", "--host="+hostOf(service))
-	}
 	cmd := s.fleet.Outside(ctx, append(
-		args, "--rate="+strconv.FormatFloat(rate, 'f', -1, 64), "--seed="+strconv.FormatUint(seed, 10),
+		append(args, targets...), "--rate="+strconv.FormatFloat(rate, 'f', -1, 64), "--seed="+strconv.FormatUint(seed, 10),
 		"--out="+p.Out, "--control="+p.Control,
 	)...)
 	var text bytes.Buffer
@@ -123,6 +120,26 @@ func (s *stage) startOutside(ctx context.Context, p place, rate float64, seed ui
 	}()
 	s.outside = append(s.outside, o)
 	return nil
+}
+
+// targets are the flags that say where a client outside sends: to the gateway of
+// its cluster, or to where the services' global names lead.
+func (s *stage) targets(p place) ([]string, error) {
+	var flags []string
+	if p.Global {
+		for _, service := range s.services() {
+			flags = append(flags, "--target=http://"+nameOf(service)+":80", "--host="+nameOf(service), "--names="+s.product.Names())
+		}
+		return flags, nil
+	}
+	c, err := s.fleet.Cluster(p.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, service := range s.services() {
+		flags = append(flags, "--target=http://"+c.IngressIP()+":80", "--host="+hostOf(service))
+	}
+	return flags, nil
 }
 
 // stopClients tells all clients to send no more and waits for their reports.

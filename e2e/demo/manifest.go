@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/weir-io/weir/e2e/demo/product"
 	"github.com/weir-io/weir/e2e/load/echo"
 )
 
@@ -23,6 +24,12 @@ const (
 	serverName = "echo"
 	clientName = "client"
 )
+
+// zone is where weir's hub answers names, under which the DNS client enters.
+const zone = product.Zone
+
+// nameOf is the global name of a service.
+func nameOf(service string) string { return service + "." + namespace + "." + zone }
 
 // hostOf is what clients outside ask ingress gateways for.
 func hostOf(service string) string { return service + ".demo.test" }

@@ -47,6 +47,10 @@ type Options struct {
 	// Policy names the TrafficPolicy of that workload's traffic; empty is weir's
 	// own.
 	Policy string
+	// Global has one more client outside, which looks the services' global names
+	// up at weir's hub and enters by what it gets. It needs weir; the demo with
+	// weir always has it.
+	Global bool
 	// Hasty has that workload exit at once when it is told to end, with no more
 	// time than its sidecar takes to drain.
 	Hasty bool
@@ -79,7 +83,7 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	if err := fleet.Load(ctx, rig.App); err != nil {
 		return err
 	}
-	o.Federated = o.Mode == Weir
+	o.Federated, o.Global = o.Mode == Weir, o.Mode == Weir
 	weir, err := install(ctx, fleet, o, tell)
 	if err != nil {
 		return err

@@ -83,6 +83,12 @@ func newStage(fleet *rig.Fleet, weir *product.Product, o Options, tell *narrator
 			Out: filepath.Join(base, "out"), Control: filepath.Join(base, "control"),
 		})
 	}
+	if o.Global {
+		base := filepath.Join(fleet.RunDir, "outside", s.run, "global")
+		s.places = append(s.places, place{
+			Client: "global", Outside: true, Global: true, Out: filepath.Join(base, "out"), Control: filepath.Join(base, "control"),
+		})
+	}
 	return s, nil
 }
 

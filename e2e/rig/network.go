@@ -98,9 +98,9 @@ func firewall(t Topology, all []place) string {
 	return fmt.Sprintf(`table inet weir {
  set silent { type ifname; }
  set apart { type ifname . ifname; }
- set members { type ifname; elements = { %s } }
- set apis { type ipv4_addr; elements = { %s } }
- set balanced { type ipv4_addr; flags interval; elements = { %s } }
+ set members { type ifname;%s }
+ set apis { type ipv4_addr;%s }
+ set balanced { type ipv4_addr; flags interval;%s }
  counter hubdrops { }
  chain forward {
   type filter hook forward priority 0; policy drop;
@@ -113,9 +113,17 @@ func firewall(t Topology, all []place) string {
   iifname @members oifname "hub" accept
   iifname "%s" ip daddr @balanced accept
   iifname "%s" tcp dport %d accept
+  iifname "%s" oifname "hub" udp dport 30000-32767 accept
   %s
  }
 }
-`, strings.Join(members, ", "), strings.Join(apis, ", "), strings.Join(balanced, ", "),
-		apiPort, outsideLink, outsideLink, apiPort, between)
+`, elements(members), elements(apis), elements(balanced), apiPort, outsideLink, outsideLink, apiPort, outsideLink, between)
+}
+
+// elements is what a set begins with; a set of nothing begins empty.
+func elements(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return " elements = { " + strings.Join(all, ", ") + " }"
 }

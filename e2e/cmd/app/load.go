@@ -59,6 +59,13 @@ func loadFlags(args []string) (generator.Config, bool, error) {
 		c.Targets[len(c.Targets)-1].Host = host
 		return nil
 	})
+	flags.Func("names", "HOST:PORT of the DNS server at which the target named before it is looked up, as its answers say", func(server string) error {
+		if len(c.Targets) == 0 {
+			return errors.New("no --target stands before it")
+		}
+		c.Targets[len(c.Targets)-1].Names = server
+		return nil
+	})
 	flags.Float64Var(&c.Rate, "rate", 20, "requests a second over all classes")
 	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the schedule")
 	flags.DurationVar(&c.Duration, "duration", 0, "length of the run; 0 is until told")

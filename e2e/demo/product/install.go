@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,17 @@ const Namespace = "weir-system"
 
 // nodePort is where agents reach the hub, on its node's address.
 const nodePort = 30443
+
+// namesPort is where the hub answers names, on its node's address.
+const namesPort = 30053
+
+// Zone is that of the names which the hub answers.
+const Zone = "global.test"
+
+// Names is the address at which the hub answers names.
+func (p *Product) Names() string {
+	return net.JoinHostPort(p.fleet.Hub().NodeIP(), strconv.Itoa(namesPort))
+}
 
 // image is what the rig gives to every node: no node pulls anything.
 func image() map[string]any {
@@ -98,7 +110,11 @@ func hubValues(address string) map[string]any {
 		"hub": map[string]any{
 			"advertiseAddress": fmt.Sprintf("%s:%d", address, nodePort),
 			"service":          map[string]any{"type": "NodePort", "nodePort": nodePort},
-			"otlp":             map[string]any{"endpoint": net.JoinHostPort(address, collectorPort), "transport": "Insecure"},
+			// Caches forget within a second, so that a drain waits for little else.
+			"dns": map[string]any{
+				"zone": Zone, "ttl": "1s", "service": map[string]any{"type": "NodePort", "nodePort": namesPort},
+			},
+			"otlp": map[string]any{"endpoint": net.JoinHostPort(address, collectorPort), "transport": "Insecure"},
 		},
 	}
 }

@@ -19,6 +19,9 @@ type Target struct {
 	// Host replaces that of the URL in the requests, if set. An ingress gateway
 	// picks its route by it.
 	Host string
+	// Names is host:port of the server at which the host of the URL is looked up,
+	// as often as its answers say; empty: by this machine.
+	Names string
 }
 
 // Config says what to send, where, and what to keep of it.

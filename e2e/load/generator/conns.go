@@ -17,15 +17,21 @@ import (
 // conns makes and keeps the connections of one protocol. It is safe for
 // concurrent use.
 type conns struct {
-	address   string
 	transport *http.Transport
 
 	mu   sync.Mutex
-	kept []*http.ClientConn
+	kept []kept
 }
 
-// newConns makes a keeper of connections to address. It connects to nothing.
-func newConns(p load.Protocol, address string) *conns {
+// kept is a connection that is used again, and where it leads.
+type kept struct {
+	*http.ClientConn
+
+	address string
+}
+
+// newConns makes a keeper of connections. It connects to nothing.
+func newConns(p load.Protocol) *conns {
 	protocols := new(http.Protocols)
 	if p == load.HTTP2 {
 		protocols.SetUnencryptedHTTP2(true)
@@ -33,7 +39,6 @@ func newConns(p load.Protocol, address string) *conns {
 		protocols.SetHTTP1(true)
 	}
 	return &conns{
-		address: address,
 		transport: &http.Transport{
 			DialContext: (&net.Dialer{}).DialContext,
 			Protocols:   protocols,
@@ -43,13 +48,13 @@ func newConns(p load.Protocol, address string) *conns {
 	}
 }
 
-// reserved gives a kept connection with a free place for one request, or opens
-// one. The caller must send a request on it, or release it.
-func (c *conns) reserved(ctx context.Context) (*http.ClientConn, error) {
-	if conn := c.free(); conn != nil {
+// reserved gives a kept connection to an address with a free place for one
+// request, or opens one. The caller must send a request on it, or release it.
+func (c *conns) reserved(ctx context.Context, address string) (*http.ClientConn, error) {
+	if conn := c.free(address); conn != nil {
 		return conn, nil
 	}
-	conn, err := c.open(ctx)
+	conn, err := c.open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -58,27 +63,35 @@ func (c *conns) reserved(ctx context.Context) (*http.ClientConn, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept = append(c.kept, conn)
+	c.kept = append(c.kept, kept{conn, address})
 	return conn, nil
 }
 
 // free gives a kept connection with a free place and forgets those that ended.
-// The one used last comes first, so that a burst's spare ones stay idle.
-func (c *conns) free() *http.ClientConn {
+// The one used last comes first, so that a burst's spare ones stay idle. Where a
+// client is led elsewhere by now, it ends what leads to where it was before.
+func (c *conns) free(address string) *http.ClientConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept = slices.DeleteFunc(c.kept, func(conn *http.ClientConn) bool { return conn.Err() != nil })
+	c.kept = slices.DeleteFunc(c.kept, func(conn kept) bool {
+		if conn.Err() == nil && (conn.address == address || conn.InFlight() > 0) {
+			return false
+		}
+		// What fails here is a connection that has ended already.
+		_ = conn.Close()
+		return true
+	})
 	for _, conn := range slices.Backward(c.kept) {
-		if conn.Available() > 0 && conn.Reserve() == nil {
-			return conn
+		if conn.address == address && conn.Available() > 0 && conn.Reserve() == nil {
+			return conn.ClientConn
 		}
 	}
 	return nil
 }
 
 // open makes a connection that is not kept.
-func (c *conns) open(ctx context.Context) (*http.ClientConn, error) {
-	conn, err := c.transport.NewClientConn(ctx, "http", c.address)
+func (c *conns) open(ctx context.Context, address string) (*http.ClientConn, error) {
+	conn, err := c.transport.NewClientConn(ctx, "http", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

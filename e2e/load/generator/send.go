@@ -20,26 +20,41 @@ import (
 
 	"github.com/weir-io/weir/e2e/load"
 	"github.com/weir-io/weir/e2e/load/echo"
+	"github.com/weir-io/weir/e2e/load/lookup"
 )
 
 // sender turns arrivals into requests. It is safe for concurrent use.
 type sender struct {
 	base    *url.URL
 	host    string
-	name    string // what is asked for, as records name it
+	name    string       // what is asked for, as records name it
+	lookup  *lookup.Name // where to enter; nil: where the URL says
 	timeout time.Duration
 	slowFor time.Duration
 	conns   map[load.Protocol]*conns
 }
 
 func newSender(c Config, t Target, base *url.URL) *sender {
-	return &sender{
+	s := &sender{
 		base: base, host: t.Host, name: t.name(base), timeout: c.Timeout, slowFor: c.SlowFor,
-		conns: map[load.Protocol]*conns{
-			load.HTTP1: newConns(load.HTTP1, base.Host),
-			load.HTTP2: newConns(load.HTTP2, base.Host),
-		},
+		conns: map[load.Protocol]*conns{load.HTTP1: newConns(load.HTTP1), load.HTTP2: newConns(load.HTTP2)},
 	}
+	if t.Names != "" {
+		s.lookup = &lookup.Name{Server: t.Names, Host: base.Hostname()}
+	}
+	return s
+}
+
+// address is where to connect to now.
+func (s *sender) address(ctx context.Context) (string, error) {
+	if s.lookup == nil {
+		return s.base.Host, nil
+	}
+	ip, err := s.lookup.Address(ctx)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(ip.String(), s.base.Port()), nil
 }
 
 // send carries out one request and fills in what became of it.
@@ -84,10 +99,14 @@ func (s *sender) exchange(ctx context.Context, class load.Class, id string) (ech
 
 // connection gives a new connection or a kept one, as the class asks.
 func (s *sender) connection(ctx context.Context, class load.Class) (*http.ClientConn, error) {
-	if class.Kind == load.NewConn {
-		return s.conns[class.Protocol].open(ctx)
+	address, err := s.address(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s.conns[class.Protocol].reserved(ctx)
+	if class.Kind == load.NewConn {
+		return s.conns[class.Protocol].open(ctx, address)
+	}
+	return s.conns[class.Protocol].reserved(ctx, address)
 }
 
 // request makes the request of a kind.

@@ -80,7 +80,7 @@ func (n *Name) look(ctx context.Context) error {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	id := uint16(rand.Uint32()) //nolint:gosec // an id, not a secret: the server is on a network of the rig.
+	id := uint16(rand.Uint32())
 	question, err := ask(id, n.Host)
 	if err != nil {
 		return err
