@@ -100,11 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !ready(&gs) {
 		return ctrl.Result{}, nil
 	}
-	drains, err := r.drainsOf(ctx, &gs)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	binding, err := r.bindingOf(ctx, &gs)
+	drains, binding, err := r.wishes(ctx, &gs)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -134,6 +130,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// wishes returns what is asked for around a service: the drains that it is part of, and the decision about the workload
+// behind it, nil where that is none of weir's.
+func (r *Reconciler) wishes(ctx context.Context, gs *v1alpha1.GlobalService) ([]v1alpha1.ClusterDrain, *v1alpha1.ResourceBinding, error) {
+	drains, err := r.drainsOf(ctx, gs)
+	if err != nil {
+		return nil, nil, err
+	}
+	binding, err := r.bindingOf(ctx, gs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return drains, binding, nil
 }
 
 // ready says whether the last plan was carried out and something is known of the service: before that there is
