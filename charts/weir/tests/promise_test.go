@@ -111,7 +111,10 @@ func TestTracesGoWhereTheValuesSayAndOverTLSUnlessToldOtherwise(t *testing.T) {
 func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
 	all, hub := definitions(t, "../../../config/crd"), map[string][]byte{}
 	// Those that this build's controllers work for.
-	for _, plural := range []string{"clusters", "clusterdrains", "globalservices", "trafficpolicies"} {
+	for _, plural := range []string{
+		"clusters", "clusterdrains", "federateddeployments", "federatedservices", "globalservices", "replicaschedulingpreferences",
+		"resourcebindings", "trafficpolicies", "works",
+	} {
 		hub[plural+".federation.weir.io"] = all[plural+".federation.weir.io"]
 	}
 	agent := map[string][]byte{

@@ -40,6 +40,16 @@ func (p *Product) BeginUndrain(ctx context.Context, cluster string) error {
 // Status gives what kubectl weir status prints.
 func (p *Product) Status(ctx context.Context) (string, error) { return p.run(ctx, "status") }
 
+// Check gives what kubectl weir check prints, also where it found something that
+// stops weir.
+func (p *Product) Check(ctx context.Context) (string, error) {
+	out, err := p.run(ctx, "check")
+	if out != "" {
+		return out, nil //nolint:nilerr // What was found is an answer.
+	}
+	return out, err
+}
+
 // told runs kubectl weir and passes on what it tells while it waits.
 func (p *Product) told(ctx context.Context, say func(string), args ...string) error {
 	cmd := p.command(ctx, args...)
