@@ -54,7 +54,7 @@ named with its age.`,
 			if o.output == "json" {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			return e.print(cmd.OutOrStdout())
+			return e.write(cmd.OutOrStdout())
 		},
 	}
 }
@@ -215,15 +215,11 @@ func trafficOf(f *fleet, gs *v1alpha1.GlobalService, now time.Time) []explainedT
 
 // sees says whether what the hub says of a member is how things are now.
 func (f *fleet) sees(cluster string, now time.Time) bool {
-	for i := range f.clusters {
-		if f.clusters[i].Name == cluster {
-			return unknownBecause(&f.clusters[i], now) == ""
-		}
-	}
-	return false
+	c := f.cluster(cluster)
+	return c != nil && unknownBecause(c, now) == ""
 }
 
-func (e *explanation) print(out io.Writer) error {
+func (e *explanation) write(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, "%s %s/%s\n", e.Kind, plain(e.Namespace, longestName), plain(e.Name, longestName)); err != nil {
 		return err
 	}
@@ -248,7 +244,7 @@ func (e *explanation) print(out io.Writer) error {
 		}
 	}
 	for i := range e.Workloads {
-		if err := e.Workloads[i].print(out); err != nil {
+		if err := e.Workloads[i].write(out); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
-func (w *explainedWorkload) print(out io.Writer) error {
+func (w *explainedWorkload) write(out io.Writer) error {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	say("\nworkload %s, %d replicas wanted, %d of them without a place", plain(w.Workload, 2*longestName), w.Wanted, w.Unplaced)
 	if w.Decision != nil {

@@ -193,12 +193,7 @@ func (f *fleet) concerned(b *v1alpha1.ResourceBinding) []string {
 
 func (f *fleet) explainCluster(name string, b *v1alpha1.ResourceBinding, d *v1alpha1.FederatedDeployment, last *v1alpha1.DecisionRecord, now time.Time) explainedCluster {
 	out := explainedCluster{Name: name, Reasons: []v1alpha1.DecisionReason{}, Drain: f.drainOf(name)}
-	var cluster *v1alpha1.Cluster
-	for i := range f.clusters {
-		if f.clusters[i].Name == name {
-			cluster = &f.clusters[i]
-		}
-	}
+	cluster := f.cluster(name)
 	version := int64(0)
 	for _, c := range b.Spec.Clusters {
 		if c.Name == name {
@@ -218,15 +213,7 @@ func (f *fleet) explainCluster(name string, b *v1alpha1.ResourceBinding, d *v1al
 	if cluster != nil {
 		out.Registered, out.Healthy, out.View = true, condition(cluster.Status.Conditions, v1alpha1.ConditionHealthy), viewNow(cluster, version, now)
 	}
-	if d != nil {
-		for _, o := range d.Spec.Overrides {
-			if o.ClusterName == name {
-				for _, x := range o.ClusterOverrides {
-					out.Overrides = append(out.Overrides, string(x.Path))
-				}
-			}
-		}
-	}
+	out.Overrides = overridden(d, name)
 	if last != nil {
 		for _, r := range last.Reasons {
 			if r.Cluster == name {
@@ -234,6 +221,32 @@ func (f *fleet) explainCluster(name string, b *v1alpha1.ResourceBinding, d *v1al
 			}
 		}
 		out.unsaid(cluster, last)
+	}
+	return out
+}
+
+func (f *fleet) cluster(name string) *v1alpha1.Cluster {
+	for i := range f.clusters {
+		if f.clusters[i].Name == name {
+			return &f.clusters[i]
+		}
+	}
+	return nil
+}
+
+// overridden are the fields that a workload overrides for a member.
+func overridden(d *v1alpha1.FederatedDeployment, cluster string) []string {
+	if d == nil {
+		return nil
+	}
+	var out []string
+	for _, o := range d.Spec.Overrides {
+		if o.ClusterName != cluster {
+			continue
+		}
+		for _, x := range o.ClusterOverrides {
+			out = append(out, string(x.Path))
+		}
 	}
 	return out
 }

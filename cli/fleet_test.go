@@ -64,7 +64,8 @@ func federated() *fleet {
 	b.Status.History = []v1alpha1.DecisionRecord{{Time: *at(time.Hour), Trigger: "Created", Wanted: 9}, {
 		Time: *at(3 * time.Minute), Trigger: v1alpha1.TriggerDrain, WishGeneration: 2, Wanted: 9, Unplaced: 1, Clusters: b.Spec.Clusters, ClusterCount: 2, ReasonCount: 3,
 		Reasons: []v1alpha1.DecisionReason{
-			{Cluster: "c1", Code: "NoRoom", Message: "its nodes have room for 6 in all"}, {Cluster: "c2", Code: "Drained", Message: "it is being taken out of service"},
+			{Cluster: "c1", Code: "NoRoom", Message: "its nodes have room for 6 in all"},
+			{Cluster: "c2", Code: "Drained", Message: "it is being taken out of service"},
 			{Cluster: "c9", Code: "NoCluster", Message: "no cluster of this name is registered"},
 		},
 	}}
@@ -135,13 +136,13 @@ func TestFleetScreensGolden(t *testing.T) {
 			if d.HasArg("by") {
 				d.ScanArgs(t, "by", &by)
 			}
-			err = topOf(f, by, now).print(&out)
+			err = topOf(f, by, now).write(&out)
 		case "explain":
 			w := explainWorkload(f, &f.bindings[0], wish(), now)
-			err = w.print(&out)
+			err = w.write(&out)
 		case "explain-service":
 			e := &explanation{Kind: "GlobalService", Namespace: "shop", Name: "api", Traffic: trafficOf(f, &f.services[0], now)}
-			err = e.print(&out)
+			err = e.write(&out)
 		default:
 			d.Fatalf(t, "unknown command %q", d.Cmd)
 		}
@@ -161,10 +162,10 @@ func TestATextThatSomebodyElseWroteTakesNoTerminalOver(t *testing.T) {
 	w := explainWorkload(f, &f.bindings[0], wish(), now)
 	e := &explanation{Kind: "GlobalService", Namespace: "shop", Name: "api", Notes: []string{hostile}, Workloads: []explainedWorkload{w}, Traffic: trafficOf(f, &f.services[0], now)}
 	var out bytes.Buffer
-	if err := e.print(&out); err != nil {
+	if err := e.write(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := topOf(f, "", now).print(&out); err != nil {
+	if err := topOf(f, "", now).write(&out); err != nil {
 		t.Fatal(err)
 	}
 	leaving := &v1alpha1.LeavingStatus{Step: "Copies", Waiting: []string{hostile + strings.Repeat("y", 4000)}}

@@ -55,7 +55,7 @@ has said nothing for two minutes, is Unknown: its last numbers are in no sum, an
 			if o.output == "json" {
 				return printJSON(cmd.OutOrStdout(), t)
 			}
-			return t.print(cmd.OutOrStdout())
+			return t.write(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", "", "sum up by region, zone or a label of the Clusters; empty: all members together")

@@ -19,7 +19,7 @@ import (
 // longestName is how much of a name is shown: those of objects are no longer.
 const longestName = 253
 
-func (t *top) print(out io.Writer) error {
+func (t *top) write(out io.Writer) error {
 	if len(t.Clusters) == 0 {
 		_, err := io.WriteString(out, "no cluster is registered: kubectl weir join\n")
 		return err
@@ -107,15 +107,9 @@ func (t *table) sum(name, state, age string, s *topSum) {
 // byUse sorts resources: cpu, memory, then by name.
 func byUse(a, b corev1.ResourceName) int {
 	rank := func(n corev1.ResourceName) int {
-		switch n {
-		case corev1.ResourceCPU:
-			return 0
-		case corev1.ResourceMemory:
-			return 1
-		}
-		return 2
+		return slices.Index([]corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceCPU}, n)
 	}
-	if d := rank(a) - rank(b); d != 0 {
+	if d := rank(b) - rank(a); d != 0 {
 		return d
 	}
 	return strings.Compare(string(a), string(b))

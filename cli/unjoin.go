@@ -182,26 +182,15 @@ func (h *hub) followUnjoin(ctx context.Context, c *v1alpha1.Cluster, timeout tim
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	shown := ""
-	say := func(line string) {
-		if line != shown {
-			_, _ = fmt.Fprintln(progress, line)
-			shown = line
-		}
-	}
 	for {
-		var now v1alpha1.Cluster
-		err := h.Get(ctx, client.ObjectKeyFromObject(c), &now)
-		switch {
-		case apierrors.IsNotFound(err) || err == nil && now.UID != c.UID:
+		line, gone := h.lookUnjoin(ctx, c, report)
+		if gone {
 			report.Unjoined = true
 			return nil
-		case err == nil && now.Status.Leaving != nil:
-			report.see(now.Status.Leaving)
-			say(leavingLine(c.Name, now.Status.Leaving))
-		case err == nil && now.DeletionTimestamp != nil && time.Since(now.DeletionTimestamp.Time) > hubSilence:
-			say(c.Name + ": the hub has not begun: see that it runs (kubectl -n weir-system get pods), and that it is no older than this command")
-		case err != nil && ctx.Err() == nil:
-			say(fmt.Sprintf("the hub is asked again: read cluster %q: %s", c.Name, err))
+		}
+		if line != "" && line != shown && ctx.Err() == nil {
+			_, _ = fmt.Fprintln(progress, line)
+			shown = line
 		}
 		select {
 		case <-ctx.Done():
@@ -212,6 +201,23 @@ func (h *hub) followUnjoin(ctx context.Context, c *v1alpha1.Cluster, timeout tim
 		case <-tick.C:
 		}
 	}
+}
+
+// lookUnjoin looks once at a Cluster that goes: it returns what there is to say, and whether it is gone.
+func (h *hub) lookUnjoin(ctx context.Context, c *v1alpha1.Cluster, report *unjoined) (line string, gone bool) {
+	var now v1alpha1.Cluster
+	switch err := h.Get(ctx, client.ObjectKeyFromObject(c), &now); {
+	case apierrors.IsNotFound(err) || err == nil && now.UID != c.UID:
+		return "", true
+	case err != nil:
+		return fmt.Sprintf("the hub is asked again: read cluster %q: %s", c.Name, err), false
+	case now.Status.Leaving != nil:
+		report.see(now.Status.Leaving)
+		return leavingLine(c.Name, now.Status.Leaving), false
+	case now.DeletionTimestamp != nil && time.Since(now.DeletionTimestamp.Time) > hubSilence:
+		return c.Name + ": the hub has not begun: see that it runs (kubectl -n weir-system get pods), and that it is no older than this command", false
+	}
+	return "", false
 }
 
 func (u *unjoined) see(l *v1alpha1.LeavingStatus) {

@@ -110,10 +110,10 @@ func (r *Reconciler) advance(ctx context.Context, f *Fleet) (v1alpha1.LeavingSta
 	if len(f.Works) > 0 && !force {
 		return r.copies(ctx, f)
 	}
-	swept, err := r.sweep(ctx, f)
+	swept := r.sweep(ctx, f)
 	switch {
-	case err != nil:
-		return swept.status, err
+	case swept.hub != nil:
+		return swept.status, swept.hub
 	case swept.failed != nil && !force:
 		swept.status.Waiting = []string{hub.Clip(wayOut(f, swept.failed), v1alpha1.MaxMessage)}
 		return swept.status, nil
@@ -159,27 +159,28 @@ type swept struct {
 	status v1alpha1.LeavingStatus // of the step that is not over
 	clean  bool                   // a whole look has found nothing of weir's there
 	failed error                  // why the member did not let it happen; nil: it did
+	hub    error                  // of the hub's own API server
 }
 
-// sweep takes away what stands in the member for global services. An error is one of the hub's own API server.
-func (r *Reconciler) sweep(ctx context.Context, f *Fleet) (swept, error) {
+// sweep takes away what stands in the member for global services.
+func (r *Reconciler) sweep(ctx context.Context, f *Fleet) swept {
 	gone, marked := f.routesGone()
 	if !marked {
 		taken, err := r.takeAll(ctx, f, func(key types.NamespacedName) []member.Ref { return []member.Ref{routeOf(key)} })
 		switch {
 		case err != nil:
-			return swept{status: at(v1alpha1.LeavingRoutes), failed: err}, nil
+			return swept{status: at(v1alpha1.LeavingRoutes), failed: err}
 		case taken > 0:
-			return swept{status: at(v1alpha1.LeavingRoutes, "routes were deleted: a next look shows whether they are gone")}, nil
+			return swept{status: at(v1alpha1.LeavingRoutes, "routes were deleted: a next look shows whether they are gone")}
 		}
 		gone = r.Now()
 		if err := r.markRoutesGone(ctx, f.Cluster); err != nil {
-			return swept{status: at(v1alpha1.LeavingRoutes)}, err
+			return swept{status: at(v1alpha1.LeavingRoutes), hub: err}
 		}
 	}
 	if r.Now().Sub(gone) < routesHold {
 		return swept{status: at(v1alpha1.LeavingRoutes, fmt.Sprintf(
-			"proxies there get %s to let go of the routes before the subsets go that these named", routesHold))}, nil
+			"proxies there get %s to let go of the routes before the subsets go that these named", routesHold))}
 	}
 	taken, err := r.takeAll(ctx, f, placedFor)
 	if err == nil {
@@ -192,11 +193,11 @@ func (r *Reconciler) sweep(ctx context.Context, f *Fleet) (swept, error) {
 	}
 	switch {
 	case err != nil:
-		return swept{status: at(v1alpha1.LeavingRules), failed: err}, nil
+		return swept{status: at(v1alpha1.LeavingRules), failed: err}
 	case taken > 0:
-		return swept{status: at(v1alpha1.LeavingRules, "rules, exports and fences were taken away: a next look shows whether that is all")}, nil
+		return swept{status: at(v1alpha1.LeavingRules, "rules, exports and fences were taken away: a next look shows whether that is all")}
 	}
-	return swept{clean: true}, nil
+	return swept{clean: true}
 }
 
 // takeAll deletes what is weir's of what refs names for each global service, and returns how many objects there were.

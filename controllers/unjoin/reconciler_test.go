@@ -226,7 +226,7 @@ func TestWhatAMemberThatIsGivenUpKeepsIsNamed(t *testing.T) {
 
 func TestRightsThatTheHubHasNoMoreAreSaid(t *testing.T) {
 	w := newWorld(t, v1alpha1.UnjoinClean)
-	w.member.Fail(func(r fleettest.Request) error {
+	w.member.Fail(func(fleettest.Request) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", fmt.Errorf("no binding"))
 	})
 	w.look()

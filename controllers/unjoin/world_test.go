@@ -28,8 +28,8 @@ import (
 	"github.com/weir-io/weir/controllers/member"
 )
 
-// killed is what a hub's API server answers to one that is killed before it hears.
-var killed = errors.New("killed")
+// errKilled is what a hub's API server answers to one that is killed before it hears.
+var errKilled = errors.New("killed")
 
 // world is a hub with one member that leaves, c2, and the parts of the hub that help it to.
 type world struct {
@@ -166,7 +166,7 @@ func (w *world) reconciler() *Reconciler {
 				return err
 			}
 		}
-		return killed
+		return errKilled
 	}
 	mortal := interceptor.NewClient(w.hub, interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
@@ -220,7 +220,7 @@ func (w *world) help() {
 func (w *world) look() *v1alpha1.Cluster {
 	w.Helper()
 	_, err := w.reconciler().Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "c2"}})
-	if err != nil && !errors.Is(err, killed) {
+	if err != nil && !errors.Is(err, errKilled) {
 		w.Fatal(err)
 	}
 	return w.cluster()
