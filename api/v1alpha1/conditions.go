@@ -21,6 +21,20 @@ const (
 // on the workloads that it owns; a workload without it is a user's, whose pods weir never adds to or removes.
 const AnnotationBinding = "weir.io/binding"
 
+// What kubectl weir unjoin puts on a Cluster before it deletes it. A Cluster without the finalizer is forgotten at once, with
+// all that weir put into the member left there.
+const (
+	// FinalizerUnjoin holds a deleted Cluster until weir has taken away what it put into the member.
+	FinalizerUnjoin = "weir.io/unjoin"
+	// AnnotationUnjoin says how: UnjoinClean, or UnjoinForce for a member that is gone for good. Else: UnjoinClean.
+	AnnotationUnjoin = "weir.io/unjoin"
+	// AnnotationRoutesGone is when weir's routes were seen gone from a member that leaves. Weir writes it.
+	AnnotationRoutesGone = "weir.io/routes-gone-at"
+
+	UnjoinClean = "Clean"
+	UnjoinForce = "Force"
+)
+
 // Condition types, in the order in which they are shown.
 const (
 	ConditionReady          = "Ready"

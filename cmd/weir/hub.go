@@ -47,6 +47,7 @@ import (
 	"github.com/weir-io/weir/controllers/status"
 	"github.com/weir-io/weir/controllers/sync"
 	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/controllers/unjoin"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -139,7 +140,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 		defer cancel()
 		_ = provider.Shutdown(stop) // what could not be sent by then is lost with the collector
 	}()
-	if err := addControllers(m, o, server, tracing.New(provider)); err != nil {
+	if err := addControllers(m, o, kube, server, tracing.New(provider)); err != nil {
 		return err
 	}
 	if err := m.Add(link{server: server, address: o.listen}); err != nil {
@@ -238,7 +239,7 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 	return sdktrace.NewTracerProvider(options...), nil
 }
 
-func addControllers(m manager.Manager, o hubOptions, server *stream.Server, tracer *tracing.Tracer) error {
+func addControllers(m manager.Manager, o hubOptions, kube kubernetes.Interface, server *stream.Server, tracer *tracing.Tracer) error {
 	door := member.NewDoor(m.GetClient(), o.namespace)
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
@@ -251,6 +252,10 @@ func addControllers(m manager.Manager, o hubOptions, server *stream.Server, trac
 		},
 		&shift.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder("weir-shift"), Tracer: tracer, Now: time.Now},
 		&drain.Reconciler{Client: m.GetClient(), Members: server, Recorder: m.GetEventRecorder("weir-drain"), Tracer: tracer, Now: time.Now},
+		&unjoin.Reconciler{
+			Client: m.GetClient(), Door: door, Recorder: m.GetEventRecorder(unjoin.FieldManager), Now: time.Now,
+			Namespace: o.namespace, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
+		},
 	} {
 		if err := c.SetupWithManager(m); err != nil {
 			return fmt.Errorf("start controller: %w", err)

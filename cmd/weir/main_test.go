@@ -323,10 +323,10 @@ func TestEveryControllerCanBeAddedToTheHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	wire := fleettest.NewLink(t)
-	if err := addControllers(m, o, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
+	if err := addControllers(m, o, nil, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
 		t.Error(err)
 	}
-	if err := addControllers(m, o, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
+	if err := addControllers(m, o, nil, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
 		t.Errorf("twice the same: %v", err)
 	}
 }
