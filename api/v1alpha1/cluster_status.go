@@ -35,6 +35,13 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
 	Findings []ClusterFinding `json:"findings,omitempty"`
+	// ingressAddresses are those of the member's ingress gateways: of their Services, as its agent saw them last. What was
+	// seen last is kept while none is seen.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	IngressAddresses []string `json:"ingressAddresses,omitempty"`
 	// istio in the member. Unset: none was found.
 	// +optional
 	Istio *IstioStatus `json:"istio,omitempty"`

@@ -120,6 +120,14 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	IstioClusterID string `json:"istioClusterID,omitempty"`
+	// ingressAddresses are where clients from outside enter the member, for DNS to answer. Empty (default): those that its
+	// agent sees of its ingress gateways. 20 at most.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=45
+	// +kubebuilder:validation:items:Pattern=`^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7})$`
+	// +optional
+	IngressAddresses []string `json:"ingressAddresses,omitempty"`
 	// credentialsSecretRef names a Secret with a kubeconfig for the hub under the key kubeconfig, in the hub's own
 	// namespace. From the kubeconfig only the user is taken; server and CA are apiEndpoint and caBundle. A Push
 	// member without one is Ready=False with reason NoCredentials.

@@ -44,6 +44,7 @@ const (
 	ConditionTrafficShifted = "TrafficShifted"
 	ConditionDrained        = "Drained"
 	ConditionExported       = "Exported"
+	ConditionResolvable     = "Resolvable"
 )
 
 // Reasons that more than one kind uses.

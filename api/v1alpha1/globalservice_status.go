@@ -10,7 +10,7 @@ type GlobalServiceStatus struct {
 	// observedGeneration is the metadata.generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions are Ready, TrafficShifted, Exported.
+	// conditions are Ready, TrafficShifted, Exported, Resolvable.
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
@@ -22,6 +22,12 @@ type GlobalServiceStatus struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	Hosts []string `json:"hosts,omitempty"`
+	// nameWishes are what annotations weir.io/hostname and weir.io/ttl ask for, as members said last.
+	// +optional
+	NameWishes *NameWishes `json:"nameWishes,omitempty"`
+	// names is what DNS answers for the service. Unset: the hub serves no zone.
+	// +optional
+	Names *NamesStatus `json:"names,omitempty"`
 	// ports of the service, as merged over its exports.
 	// +listType=map
 	// +listMapKey=port

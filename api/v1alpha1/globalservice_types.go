@@ -109,6 +109,10 @@ type GlobalServiceCluster struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
+	// dns says whether DNS answers may name the member: Named, or Withdrawn once a shift has taken it out of them.
+	// +kubebuilder:default=Named
+	// +optional
+	DNS DNSPresence `json:"dns,omitempty"`
 }
 
 // FenceRule says how a number of fenced pods is meant.

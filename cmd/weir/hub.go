@@ -43,6 +43,7 @@ import (
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/controllers/policy"
 	"github.com/weir-io/weir/controllers/schedule"
+	"github.com/weir-io/weir/controllers/servicedns"
 	"github.com/weir-io/weir/controllers/shift"
 	"github.com/weir-io/weir/controllers/status"
 	"github.com/weir-io/weir/controllers/sync"
@@ -64,6 +65,7 @@ type hubOptions struct {
 	sightLost      time.Duration
 	budgetClusters int32
 	budgetEndpoint int32
+	names          namesOptions
 }
 
 func newHubCommand(log func() *slog.Logger) *cobra.Command {
@@ -88,6 +90,7 @@ func newHubCommand(log func() *slog.Logger) *cobra.Command {
 	f.DurationVar(&o.sightLost, "sight-lost-after", 30*time.Second, "how long a member may be silent before its facts count as old and nothing rests on them")
 	f.Int32Var(&o.budgetClusters, "budget-clusters", 2000, "how many Envoy clusters weir's rules may add to one proxy")
 	f.Int32Var(&o.budgetEndpoint, "budget-endpoints", 20000, "how many endpoints weir's rules may add to one proxy")
+	o.names.flags(f)
 	return cmd
 }
 
@@ -114,6 +117,10 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 		return err
 	}
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	names, err := newNames(o.names, metrics.Registry, log)
+	if err != nil {
+		return err
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
@@ -122,7 +129,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make client of the hub's API server: %w", err)
 	}
-	m, err := newManager(o, config)
+	m, err := newManager(o, names, config)
 	if err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 		defer cancel()
 		_ = provider.Shutdown(stop) // what could not be sent by then is lost with the collector
 	}()
-	if err := addControllers(m, o, kube, server, tracing.New(provider)); err != nil {
+	if err := addControllers(m, o, kube, names, server, tracing.New(provider)); err != nil {
 		return err
 	}
 	if err := m.Add(link{server: server, address: o.listen}); err != nil {
@@ -155,7 +162,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	return m.Start(ctx)
 }
 
-func newManager(o hubOptions, config *rest.Config) (manager.Manager, error) {
+func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register Kubernetes types: %w", err)
@@ -165,7 +172,7 @@ func newManager(o hubOptions, config *rest.Config) (manager.Manager, error) {
 	}
 	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
-		Metrics:                metricsserver.Options{BindAddress: o.metrics},
+		Metrics:                metricsserver.Options{BindAddress: o.metrics, ExtraHandlers: names.handlers()},
 		HealthProbeBindAddress: o.health,
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
@@ -180,7 +187,7 @@ func newManager(o hubOptions, config *rest.Config) (manager.Manager, error) {
 	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add readiness check: %w", err)
 	}
-	return m, nil
+	return m, names.join(m)
 }
 
 // newLink opens the authority, makes the agents' server, whose metrics it registers with to, and publishes where it is. It
@@ -239,7 +246,7 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 	return sdktrace.NewTracerProvider(options...), nil
 }
 
-func addControllers(m manager.Manager, o hubOptions, kube kubernetes.Interface, server *stream.Server, tracer *tracing.Tracer) error {
+func addControllers(m manager.Manager, o hubOptions, kube kubernetes.Interface, names names, server *stream.Server, tracer *tracing.Tracer) error {
 	door := member.NewDoor(m.GetClient(), o.namespace)
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
@@ -256,6 +263,7 @@ func addControllers(m manager.Manager, o hubOptions, kube kubernetes.Interface, 
 			Client: m.GetClient(), Door: door, Recorder: m.GetEventRecorder(unjoin.FieldManager), Now: time.Now,
 			Namespace: o.namespace, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
 		},
+		names.reconciler(servicedns.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder(servicedns.FieldManager), Now: time.Now}),
 	} {
 		if err := c.SetupWithManager(m); err != nil {
 			return fmt.Errorf("start controller: %w", err)

@@ -79,6 +79,7 @@ func known(status *v1alpha1.ClusterStatus, in input, alive liveness.Verdict) {
 		return
 	}
 	status.Findings = findings(m.GetFindings())
+	status.IngressAddresses = ingress(status.IngressAddresses, m.GetGateways())
 	if len(m.GetIstiods()) == 0 {
 		status.Istio = nil
 		return
@@ -118,6 +119,23 @@ func eastWest(all []*pb.GatewayFacts) []v1alpha1.EastWestGateway {
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.EastWestGateway) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// ingress are the addresses by which clients from outside enter the member. Gateways that restart are not seen for a
+// while, and their address stays that of their Service: what was told last is kept while none is told.
+func ingress(old []string, all []*pb.GatewayFacts) []string {
+	var out []string
+	for _, g := range all {
+		if !g.GetEastWest() {
+			out = append(out, g.GetAddresses()...)
+		}
+	}
+	if len(out) == 0 {
+		return old
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), maxGateways)]
 }
 
 // maxFindings is how many findings a status holds.

@@ -6,6 +6,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,5 +185,40 @@ func TestWhatThePreflightFoundIsShown(t *testing.T) {
 	in.snapshot.Member.Value.Findings = nil
 	if got := statusOf(in).Findings; len(got) != 0 {
 		t.Errorf("after they were mended: %+v", got)
+	}
+}
+
+func TestWhereAMemberIsEnteredIsKeptWhileNoGatewayIsSeen(t *testing.T) {
+	in := input{cluster: clusterOf(t), snapshot: heard(time.Second), now: now}
+	steps := []struct {
+		name     string
+		gateways []*pb.GatewayFacts
+		want     []string
+	}{
+		{"two pods of one Service, and one between networks", []*pb.GatewayFacts{
+			{Name: "istio-ingress/a", Addresses: []string{"192.0.2.2", "192.0.2.1"}}, {Name: "istio-ingress/b", Addresses: []string{"192.0.2.1"}},
+			{Name: "istio-system/ew", EastWest: true, Addresses: []string{"192.0.2.9"}},
+		}, []string{"192.0.2.1", "192.0.2.2"}},
+		{"all of them restart", []*pb.GatewayFacts{{Name: "istio-system/ew", EastWest: true, Addresses: []string{"192.0.2.9"}}}, []string{"192.0.2.1", "192.0.2.2"}},
+		{"another address", []*pb.GatewayFacts{{Name: "istio-ingress/c", Addresses: []string{"lb.example.com"}}}, []string{"lb.example.com"}},
+	}
+	for _, s := range steps {
+		in.snapshot.Member.Value.Gateways = s.gateways
+		in.cluster.Status = statusOf(in)
+		if got := in.cluster.Status.IngressAddresses; !slices.Equal(got, s.want) {
+			t.Errorf("%s: got %v, want %v", s.name, got, s.want)
+		}
+	}
+	in.snapshot.Member.Value.Istiods = nil
+	if got := statusOf(in).IngressAddresses; len(got) == 0 {
+		t.Error("it is forgotten with the istiod")
+	}
+	var many []*pb.GatewayFacts
+	for i := range 40 {
+		many = append(many, &pb.GatewayFacts{Name: fmt.Sprintf("a/%d", i), Addresses: []string{fmt.Sprintf("192.0.2.%d", i)}})
+	}
+	in.snapshot.Member.Value.Gateways = many
+	if got := statusOf(in).IngressAddresses; len(got) != 20 {
+		t.Errorf("%d addresses", len(got))
 	}
 }

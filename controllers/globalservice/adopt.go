@@ -39,6 +39,7 @@ func adopted(in *input) (plan v1alpha1.GlobalServiceSpec, found bool) {
 		}
 		if n > 0 {
 			c.NewPods, c.FencedPods, fenced = v1alpha1.PodsFenced, n, true
+			c.DNS = v1alpha1.DNSWithdrawn // before it was fenced it had left the names
 		}
 		plan.FenceGeneration = max(plan.FenceGeneration, generation)
 		clusters[m.name] = c

@@ -25,6 +25,7 @@ type outcome struct {
 	unweighted []string
 	cost       *v1alpha1.ProxyCost
 	notes      []string // what people should know though it stops nothing
+	wishes     *v1alpha1.NameWishes
 	orders     []order
 	held       map[string]error // members whose rules are held back, and why
 	base       ownedStatus
@@ -37,6 +38,7 @@ func (o *outcome) blocked() bool { return o.problem != nil }
 func decide(in *input) outcome {
 	out := outcome{spec: in.service.Spec, base: ownStatus(in.service), held: map[string]error{}}
 	out.policy, out.problem = in.policy()
+	out.wishes, out.notes = in.wishes()
 	out.ports = portsOf(in)
 	in.hear(targetOf(in, out.spec, out.ports, true))
 	rendered := map[string]istio.Rules{}
@@ -145,6 +147,7 @@ type ownedStatus struct {
 	ObservedGeneration int64                                 `json:"observedGeneration,omitempty"`
 	Conditions         []metav1.Condition                    `json:"conditions,omitempty"`
 	Hosts              []string                              `json:"hosts,omitempty"`
+	NameWishes         *v1alpha1.NameWishes                  `json:"nameWishes,omitempty"`
 	Ports              []v1alpha1.ServicePort                `json:"ports,omitempty"`
 	Policy             *v1alpha1.TrafficPolicySpec           `json:"policy,omitempty"`
 	Clusters           []v1alpha1.GlobalServiceClusterStatus `json:"clusters,omitempty"`
@@ -159,7 +162,7 @@ type ownedStatus struct {
 func ownStatus(gs *v1alpha1.GlobalService) ownedStatus {
 	s := gs.Status
 	own := ownedStatus{
-		s.ObservedGeneration, nil, s.Hosts, s.Ports, s.Policy, s.Clusters, s.Foreign, s.Rules, s.Weights, s.Fence, s.SpillHeadroom, s.Cost,
+		s.ObservedGeneration, nil, s.Hosts, s.NameWishes, s.Ports, s.Policy, s.Clusters, s.Foreign, s.Rules, s.Weights, s.Fence, s.SpillHeadroom, s.Cost,
 	}
 	for _, t := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionExported} {
 		if c := meta.FindStatusCondition(s.Conditions, t); c != nil {
@@ -174,7 +177,8 @@ func (o ownedStatus) into(s *v1alpha1.GlobalServiceStatus) {
 	for _, c := range o.Conditions {
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
-	s.ObservedGeneration, s.Hosts, s.Ports, s.Policy, s.Clusters = o.ObservedGeneration, o.Hosts, o.Ports, o.Policy, o.Clusters
+	s.ObservedGeneration, s.Hosts, s.NameWishes, s.Ports = o.ObservedGeneration, o.Hosts, o.NameWishes, o.Ports
+	s.Policy, s.Clusters = o.Policy, o.Clusters
 	s.Foreign, s.Rules, s.Weights, s.Fence, s.SpillHeadroom, s.Cost = o.Foreign, o.Rules, o.Weights, o.Fence, o.SpillHeadroom, o.Cost
 }
 
@@ -200,7 +204,8 @@ func (o *outcome) widened() ownedStatus {
 func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s, failed := o.base, all.rules
 	s.ObservedGeneration = in.service.Generation
-	s.Hosts = []string{istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain)}
+	s.Hosts = hostsOf(istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain), in.service.Status.Names)
+	s.NameWishes = o.wishes
 	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
 	s.Foreign = hub.ClipAll(o.foreign[:min(len(o.foreign), v1alpha1.MaxForeign)], v1alpha1.MaxMessage)
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)

@@ -50,7 +50,7 @@ func TestMarksGoWhenTheFenceIsForgotten(t *testing.T) {
 
 func TestAnAnnotationThatIsNotServedStopsTheRulesAndSaysSo(t *testing.T) {
 	m := memberOf("c1", nil)
-	m.facts = &pb.ServiceFacts{Annotations: map[string]string{v1alpha1.AnnotationGlobal: "true", v1alpha1.AnnotationHostname: "api.example.test"}}
+	m.facts = &pb.ServiceFacts{Annotations: map[string]string{v1alpha1.AnnotationGlobal: "true", v1alpha1.AnnotationAdopt: "shop/api"}}
 	_, got := (&input{key: key, members: []memberView{m}}).policy()
 	if got == nil || got.reason != v1alpha1.ReasonNotSupported {
 		t.Errorf("got %+v", got)

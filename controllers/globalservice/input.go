@@ -217,12 +217,10 @@ func (in *input) annotation(name string) (value string, differ bool) {
 
 // policy returns the policy in force, and the reason why there is none.
 func (in *input) policy() (v1alpha1.TrafficPolicySpec, *problem) {
-	for _, a := range []string{v1alpha1.AnnotationHostname, v1alpha1.AnnotationTTL, v1alpha1.AnnotationAdopt} {
-		if v, _ := in.annotation(a); v != "" {
-			return v1alpha1.DefaultTrafficPolicySpec(), &problem{
-				v1alpha1.ReasonNotSupported,
-				"annotation " + a + " asks for what this build does not serve: take it off the Service, and the rest is served",
-			}
+	if v, _ := in.annotation(v1alpha1.AnnotationAdopt); v != "" {
+		return v1alpha1.DefaultTrafficPolicySpec(), &problem{
+			v1alpha1.ReasonNotSupported,
+			"annotation " + v1alpha1.AnnotationAdopt + " asks for what this build does not serve: take it off the Service, and the rest is served",
 		}
 	}
 	name, differ := in.annotation(v1alpha1.AnnotationTrafficPolicy)

@@ -137,7 +137,7 @@ func TestALostRecordIsMadeAnewFromWhatStands(t *testing.T) {
 		Generation: 4, FenceGeneration: 1, Phase: v1alpha1.RulesWeights,
 		Clusters: []v1alpha1.GlobalServiceCluster{
 			{Name: "c1", Weight: 500, NewPods: v1alpha1.PodsOpen},
-			{Name: "c2", Weight: 0, NewPods: v1alpha1.PodsFenced, FencedPods: 3},
+			{Name: "c2", Weight: 0, NewPods: v1alpha1.PodsFenced, FencedPods: 3, DNS: v1alpha1.DNSWithdrawn},
 			{Name: "c3", Weight: 500, NewPods: v1alpha1.PodsOpen},
 		},
 	}

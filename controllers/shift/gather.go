@@ -126,7 +126,7 @@ func clustersOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, w
 			Target:  shift.Place{Replicas: seen.Replicas, Share: target[seen.Name]},
 			Applied: seen.Replicas, Ready: seen.Ready, Fenced: min(seen.Fenced, seen.Ready),
 			HeldLo: shift.Permille(seen.Weight.ProvenLow), HeldHi: shift.Permille(seen.Weight.ProvenHigh),
-			DNS:   shift.Unused,
+			DNS:   dnsOf(gs, seen.Name),
 			Quiet: quietOf(gs, seen, w, binding != nil, now), InFlight: inFlightOf(gs, seen, w, binding != nil, now),
 		}
 		if written {

@@ -56,8 +56,10 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 			return spec, fmt.Errorf("step %s of %s: its replicas are not weir's", step.Kind, state.Service)
 		}
 		replicate(find(out.Clusters, step.Cluster), step)
-	case shift.DNSOut, shift.DNSIn:
-		return spec, fmt.Errorf("step %s of %s: this plan has no field for it", step.Kind, state.Service)
+	case shift.DNSOut:
+		find(out.Clusters, step.Cluster).DNS = v1alpha1.DNSWithdrawn
+	case shift.DNSIn:
+		find(out.Clusters, step.Cluster).DNS = v1alpha1.DNSNamed
 	}
 	return out, nil
 }
@@ -106,7 +108,7 @@ func recordOf(state shift.State, now metav1.Time) *v1alpha1.ShiftRecord {
 func mergeClusters(have []v1alpha1.GlobalServiceCluster, state shift.State) []v1alpha1.GlobalServiceCluster {
 	var out []v1alpha1.GlobalServiceCluster
 	for _, c := range state.Clusters {
-		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen}
+		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen, DNS: v1alpha1.DNSNamed}
 		if i := slices.IndexFunc(have, func(h v1alpha1.GlobalServiceCluster) bool { return h.Name == c.Name }); i >= 0 {
 			plan = have[i]
 		}

@@ -233,7 +233,11 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 		return fmt.Sprintf("asking for %d replicas in %s", step.Replicas, cluster)
 	case shift.ReplicasDown:
 		return fmt.Sprintf("leaving %d replicas in %s: the others are fenced, quiet and idle, or were never ready", step.Replicas, cluster)
-	case shift.Wait, shift.DNSOut, shift.DNSIn:
+	case shift.DNSOut:
+		return fmt.Sprintf("taking %s out of the answers of DNS, before the last of its traffic goes", cluster)
+	case shift.DNSIn:
+		return fmt.Sprintf("naming %s in the answers of DNS again", cluster)
+	case shift.Wait:
 	}
 	return "waiting"
 }

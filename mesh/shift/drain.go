@@ -18,12 +18,13 @@ func (p *plan) dnsOut() (Step, bool) {
 	return Step{}, false
 }
 
-// leaveDNS takes cluster i out of the answers, if they name another that serves.
+// leaveDNS takes cluster i out of the answers, if they name another that serves. One that no answer names takes nothing
+// over from one that is named.
 func (p *plan) leaveDNS(i int) (Step, bool) {
 	c := &p.Clusters[i]
 	for j := range p.Clusters {
 		stays := !p.leaving[j] || p.held[j]
-		if j != i && stays && p.serving(j) > 0 && (p.Clusters[j].DNS == Named || p.Clusters[j].DNS == Unused) {
+		if j != i && stays && p.serving(j) > 0 && p.Clusters[j].DNS == Named {
 			return Step{Kind: DNSOut, Goal: c.Goal, Cluster: c.Name}, true
 		}
 	}

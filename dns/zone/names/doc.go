@@ -16,7 +16,8 @@
 //   - A cluster that is withdrawn or leaves has weight 0 in the document,
 //     whatever its weight was.
 //   - What one user wishes takes no name from another: a host name that two ask
-//     for goes to the first by namespace and name, and the other is told.
+//     for goes to the one that holds it, else to the first by namespace and name,
+//     and the other is told.
 //   - A wish that can not be served costs the wish alone; the service keeps its
 //     other names. Every document compiles.
 //   - The order of the input changes nothing.

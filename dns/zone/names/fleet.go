@@ -53,6 +53,9 @@ type Service struct {
 	Name string
 	// Hostname is the wish of annotation weir.io/hostname. Empty: none.
 	Hostname string
+	// Holds are host names that the service had, in any case and without a dot at the end: it keeps one that it still wishes
+	// for, whoever else does.
+	Holds []string
 	// TTL is the wish of annotation weir.io/ttl. Empty: none.
 	TTL string
 	// ClusterSetIPs are the addresses of the import in the cluster that ClusterSet is for. Empty: none yet.

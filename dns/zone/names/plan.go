@@ -15,7 +15,7 @@ import (
 
 // Plan makes the document of the table, and says what of the wishes is not in it. Reasons are sorted.
 func Plan(f Fleet) (zone.Document, []Reason) {
-	p := plan{Fleet: f, clusters: map[string]Cluster{}, taken: map[string]bool{}}
+	p := plan{Fleet: f, clusters: map[string]Cluster{}, taken: map[string]bool{}, held: map[string]string{}}
 	p.Services = p.sorted(f.Services)
 	doc := zone.Document{Serial: f.Serial, TTL: p.defaultTTL()}
 	if f.ClusterSet != nil {
@@ -40,6 +40,7 @@ type plan struct {
 	clusters map[string]Cluster
 	origin   string
 	taken    map[string]bool
+	held     map[string]string // host names that a service wishes for and holds already, with its own name
 	reasons  []Reason
 }
 
@@ -126,11 +127,23 @@ func (p *plan) global() *zone.Global {
 		p.taken[s.Name+"."+s.Namespace+"."+p.origin] = true
 	}
 	for _, s := range p.Services {
+		p.hold(s)
+	}
+	for _, s := range p.Services {
 		out.Services = append(out.Services, zone.GlobalService{
 			Namespace: s.Namespace, Name: s.Name, TTL: p.ttl(s), Hostname: p.hostname(s), Clusters: p.shares(s),
 		})
 	}
 	return out
+}
+
+// hold keeps for a service the host name that it wishes for and had.
+func (p *plan) hold(s Service) {
+	host, err := zone.CheckHostname(p.origin, s.Hostname)
+	had := slices.ContainsFunc(s.Holds, func(h string) bool { return canonical(h) == host })
+	if err == nil && had && p.held[host] == "" {
+		p.held[host] = s.Namespace + "/" + s.Name
+	}
 }
 
 // hasNoRoom says whether the service's own name is another's already, or too long.
@@ -172,7 +185,7 @@ func (p *plan) hostname(s Service) string {
 		return ""
 	case host == s.Name+"."+s.Namespace+"."+p.origin:
 		return "" // It has that name anyway.
-	case p.taken[host]:
+	case p.taken[host], p.held[host] != "" && p.held[host] != s.Namespace+"/"+s.Name:
 		p.say(s, "", HostnameTaken, "annotation weir.io/hostname: the name %s is taken: give one of the two another", strings.TrimSuffix(host, "."))
 		return ""
 	}

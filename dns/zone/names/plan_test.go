@@ -269,3 +269,33 @@ func TestTheOrderOfTheFleetChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAHostNameStaysWithTheServiceThatHoldsItWhileItWishesForIt(t *testing.T) {
+	with := func(wish string, holds ...string) (holder, other string) {
+		f := fleet(func(f *names.Fleet) {
+			entry := []names.Entry{{Cluster: "c1", Weight: 1}}
+			f.Services = []names.Service{
+				{Namespace: "demo", Name: "a", Hostname: "h.global.example.com", Clusters: entry},
+				{Namespace: "demo", Name: "z", Hostname: wish, Holds: holds, Clusters: entry},
+			}
+		})
+		doc, _ := names.Plan(f)
+		return doc.Global.Services[1].Hostname, doc.Global.Services[0].Hostname
+	}
+	for name, c := range map[string]struct {
+		wish, held    string
+		holder, other string
+	}{
+		"held":            {"H.global.example.com.", "h.global.example.com", "h.global.example.com", ""},
+		"held before":     {"g.global.example.com", "h.global.example.com", "g.global.example.com", "h.global.example.com"},
+		"never held":      {"h.global.example.com", "z.demo.global.example.com", "", "h.global.example.com"},
+		"no wish":         {"", "h.global.example.com", "", "h.global.example.com"},
+		"of another zone": {"h.example.org", "h.example.org", "", "h.global.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if holder, other := with(c.wish, c.held); holder != c.holder || other != c.other {
+				t.Errorf("got %q and %q", holder, other)
+			}
+		})
+	}
+}
