@@ -105,6 +105,9 @@ func (m *Member) take(ctx context.Context) error {
 	if h.stands(m.term.Epoch()) {
 		return nil
 	}
+	if m.term.Epoch() == 0 {
+		return &HoldError{m.name, v1alpha1.ReasonEpochNotTaken, "the hub's term has not begun"}
+	}
 	before := h.count()
 	select {
 	case h.turn <- struct{}{}:
