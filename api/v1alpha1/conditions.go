@@ -72,6 +72,12 @@ const (
 	ReasonHPA = "HPA"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"
+	// ReasonOtherHub says that a member belongs to another hub: nothing is written there.
+	ReasonOtherHub = "OtherHub"
+	// ReasonNewerLeader says that a newer leader of the hub, or a copy of it, has taken the member since.
+	ReasonNewerLeader = "NewerLeader"
+	// ReasonEpochNotTaken says that the member cannot be held to the hub's epoch yet: nothing is written there.
+	ReasonEpochNotTaken = "EpochNotTaken"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
 	ReasonBudgetExceeded = "BudgetExceeded"
 )

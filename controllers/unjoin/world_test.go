@@ -180,7 +180,7 @@ func (w *world) reconciler() *Reconciler {
 		},
 	})
 	return &Reconciler{
-		Client: mortal, Door: member.NewDoor(w.hub, "weir-system"), Recorder: w.recorder, Now: func() time.Time { return w.now },
+		Client: mortal, Door: member.NewDoor(w.hub, "weir-system", member.NewTerm("hub", &fleettest.Epochs{})), Recorder: w.recorder, Now: func() time.Time { return w.now },
 		Namespace: "weir-system", Tokens: w,
 	}
 }
