@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,7 +87,8 @@ func (b *belonging) take(ctx context.Context, name string) error {
 		annotations = map[string]string{}
 	}
 	labels[member.LabelManaged] = member.LabelManagedValue
-	annotations[v1alpha1.AnnotationHub], annotations[v1alpha1.AnnotationEpoch] = b.hubUID, strconv.FormatInt(b.epoch+1, 10)
+	// The mark of no leader: it is given, and the one that leads this hub now may take it.
+	annotations[v1alpha1.AnnotationHub], annotations[v1alpha1.AnnotationEpoch] = b.hubUID, "0"
 	want.SetLabels(labels)
 	want.SetAnnotations(annotations)
 	want.Object["spec"] = map[string]any{"hubUID": b.hubUID, "epoch": b.epoch + 1}

@@ -162,7 +162,7 @@ func TestServingEndsWithItsContextAndAnAddressThatIsTakenIsNamed(t *testing.T) {
 	if err := serve(t.Context(), listener.Addr().String(), http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
-	if err := (link{address: listener.Addr().String()}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
+	if err := (link{address: listener.Addr().String(), rotate: func(context.Context) error { return nil }}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
 }

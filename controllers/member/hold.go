@@ -6,6 +6,7 @@ package member
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -137,7 +138,7 @@ func (m *Member) takeNow(ctx context.Context) error {
 		if found, live, err = m.epoch(ctx); err != nil {
 			return err
 		}
-		if again, held := m.compare(ctx, found); held != nil {
+		if again, held := m.compare(ctx, found, live); held != nil {
 			return held
 		} else if again {
 			continue
@@ -159,7 +160,7 @@ func (m *Member) takeNow(ctx context.Context) error {
 
 // compare says of what a member holds whether this term may write its epoch over it: an error where not, and again where
 // the term has taken a higher one for it.
-func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpec) (again bool, err error) {
+func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpec, live *unstructured.Unstructured) (again bool, err error) {
 	if found == nil {
 		return false, nil
 	}
@@ -176,7 +177,7 @@ func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpe
 		found.Epoch)}
 	epoch := m.term.Epoch()
 	switch {
-	case wrote > 0 && found.Epoch > max(wrote, tried):
+	case wrote > 0 && found.Epoch > max(wrote, tried) && taken(found, live):
 		return false, newer // nothing is raised over who has come after this term.
 	case found.Epoch < epoch || found.Epoch == epoch && wrote == epoch:
 		return false, nil
@@ -189,6 +190,12 @@ func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpe
 		return false, newer
 	}
 	return true, nil
+}
+
+// taken says whether it was a leader that wrote an epoch: its mark is what it says. What a person has given to a hub bears
+// another, and any leader of that hub may take it.
+func taken(found *v1alpha1.FederationEpochSpec, live *unstructured.Unstructured) bool {
+	return live.GetAnnotations()[v1alpha1.AnnotationEpoch] == strconv.FormatInt(found.Epoch, 10)
 }
 
 // epoch reads what the member holds; nil: nothing.
