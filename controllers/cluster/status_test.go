@@ -196,7 +196,8 @@ func TestWhereAMemberIsEnteredIsKeptWhileNoGatewayIsSeen(t *testing.T) {
 		want     []string
 	}{
 		{"two pods of one Service, and one between networks", []*pb.GatewayFacts{
-			{Name: "istio-ingress/a", Addresses: []string{"192.0.2.2", "192.0.2.1"}}, {Name: "istio-ingress/b", Addresses: []string{"192.0.2.1"}},
+			{Name: "istio-ingress/a", Addresses: []string{"192.0.2.2", "192.0.2.1"}},
+			{Name: "istio-ingress/b", Addresses: []string{"192.0.2.1"}},
 			{Name: "istio-system/ew", EastWest: true, Addresses: []string{"192.0.2.9"}},
 		}, []string{"192.0.2.1", "192.0.2.2"}},
 		{"all of them restart", []*pb.GatewayFacts{{Name: "istio-system/ew", EastWest: true, Addresses: []string{"192.0.2.9"}}}, []string{"192.0.2.1", "192.0.2.2"}},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,10 +111,11 @@ func (r *Reconciler) nextSerial(in *input) uint32 {
 
 // remark logs what concerns no service, once.
 func (r *Reconciler) remark(ctx context.Context, all []names.Reason) {
-	text := ""
+	said := make([]string, 0, len(all))
 	for _, reason := range all {
-		text += reason.Cluster + ": " + reason.Message + "; "
+		said = append(said, reason.Cluster+": "+reason.Message)
 	}
+	text := strings.Join(said, "; ")
 	if text != r.general && text != "" {
 		logf.FromContext(ctx).Info("names are not all as they were wished", "reasons", text)
 	}

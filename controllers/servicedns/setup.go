@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -23,6 +24,10 @@ import (
 
 // gathering is how long a look waits for more to happen, so that what comes at once makes one table.
 const gathering = 20 * time.Millisecond
+
+// triesAgain is the longest pause before what failed is tried again: one service that cannot be written must not delay what
+// is told of others.
+const triesAgain = 2 * time.Second
 
 // all is the one request there is.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "names"}}
@@ -50,6 +55,9 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 			q.Add(all)
 			return nil
 		})).
+		WithOptions(controller.Options{
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](gathering, triesAgain),
+		}).
 		Complete(r)
 }
 

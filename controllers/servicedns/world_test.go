@@ -208,9 +208,9 @@ func serviceOf(name string, wishes *v1alpha1.NameWishes, clusters ...string) *v1
 	gs.Spec.Phase, gs.Spec.Generation = v1alpha1.RulesWeights, 2
 	gs.Status.NameWishes = wishes
 	for i, c := range clusters {
-		weight := int32(1000 / len(clusters)) //nolint:gosec // a few.
+		weight := int32(1000 / len(clusters))
 		if i == 0 {
-			weight += int32(1000 % len(clusters)) //nolint:gosec // a few.
+			weight += int32(1000 % len(clusters))
 		}
 		gs.Spec.Clusters = append(gs.Spec.Clusters, v1alpha1.GlobalServiceCluster{
 			Name: c, Weight: weight, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen, DNS: v1alpha1.DNSNamed,

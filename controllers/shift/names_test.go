@@ -26,8 +26,11 @@ func TestHowAClusterStandsInDNSIsWhatIsOnRecord(t *testing.T) {
 		}
 	}
 	gs.Status.Names = &v1alpha1.NamesStatus{Clusters: []v1alpha1.ClusterNames{
-		{Name: "c1", Standing: v1alpha1.StandingNamed}, {Name: "c2", Standing: v1alpha1.StandingCached},
-		{Name: "c3", Standing: v1alpha1.StandingExpired}, {Name: "c4", Standing: v1alpha1.StandingUnused}, {Name: "c5", Standing: "Maybe"},
+		{Name: "c1", Standing: v1alpha1.StandingNamed},
+		{Name: "c2", Standing: v1alpha1.StandingCached},
+		{Name: "c3", Standing: v1alpha1.StandingExpired},
+		{Name: "c4", Standing: v1alpha1.StandingUnused},
+		{Name: "c5", Standing: "Maybe"},
 	}}
 	want := map[string]shift.DNS{"c1": shift.Named, "c2": shift.Cached, "c3": shift.Expired, "c4": shift.Unused, "c5": shift.Named, "c6": shift.Named}
 	for name, got := range of() {

@@ -48,7 +48,7 @@ func (p *Product) Status(ctx context.Context) (string, error) { return p.run(ctx
 func (p *Product) Check(ctx context.Context) (string, error) {
 	out, err := p.run(ctx, "check")
 	if out != "" {
-		return out, nil //nolint:nilerr // What was found is an answer.
+		return out, nil // What was found is an answer.
 	}
 	return out, err
 }
