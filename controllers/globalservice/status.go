@@ -138,9 +138,10 @@ const maxWorkloads = 100
 const loadTime = 15 * time.Second
 
 // loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. since is
-// how long ago the facts were received.
+// how long ago the facts were received. A pod without an address, such as one that no node has room for, was never called and
+// has no statistics to wait for.
 func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *int64, *int64) {
-	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
 	var inFlight, rate int64
 	measured := true
 	for _, p := range pods {
