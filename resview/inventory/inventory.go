@@ -60,10 +60,12 @@ type Inventory struct {
 	dirty   chan struct{} // something changed
 	changed chan struct{} // and it was told
 	ask     chan struct{} // an istiod came, changed or went
+	serves  served
 
 	mu       sync.Mutex
 	settings settings
 	settled  bool          // settings were read once
+	served   []string      // what the API server serves; nil: not known
 	answered time.Time     // when the API server last answered
 	cost     time.Duration // of the last picture
 	revision uint64        // of everything
@@ -186,6 +188,14 @@ func (n *Inventory) Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.Memb
 		return nil, nil
 	}
 	return p.services, p.member
+}
+
+// Served returns the kinds that the member's API server serves, each as GROUP/VERSION/KIND, or VERSION/KIND of the core
+// group, sorted. None: not known. It must not be changed.
+func (n *Inventory) Served() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.served
 }
 
 // Problems returns what owners of Services should know, in a stable order. It must not be changed.

@@ -36,6 +36,7 @@ func TestOrdinaryMessagesAreAccepted(t *testing.T) {
 		"member": memberWith(func(m *pb.MemberFacts) {
 			m.Gateways = []*pb.GatewayFacts{{Name: "istio-system/gw-1", Addresses: []string{"10.0.0.1", "gw.example.com", "fd00::1"}}}
 		}),
+		"served": served("apps/v1/Deployment", "v1/Pod"),
 		"service": serviceWith(func(s *pb.ServiceFacts) {
 			s.ClusterIp = "fd00::1"
 			s.Annotations = map[string]string{"weir.io/global": "true", "weir.io/note": "two\nlines"}

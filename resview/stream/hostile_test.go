@@ -127,6 +127,8 @@ func hostile() map[string]*pb.AgentMessage {
 		"many proxies": proofWith(func(v *pb.Verdict) {
 			v.Istiods = []*pb.IstiodVerdict{{Proxies: repeated(201, func(int) *pb.ProxyVerdict { return &pb.ProxyVerdict{} })}}
 		}),
+		"many APIs":    served(repeated(5001, func(int) string { return "v1/Pod" })...),
+		"no API":       served("Pod"),
 		"many reasons": proofWith(func(v *pb.Verdict) { v.Reasons = repeated(51, func(int) *pb.Missing { return &pb.Missing{} }) }),
 	}
 }

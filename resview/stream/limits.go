@@ -30,6 +30,9 @@ const (
 	maxFindings       = 500
 	maxCallers        = 50
 
+	maxServed     = 5000 // kinds that an API server serves
+	maxServedName = 384  // a group, a version and a kind
+
 	maxNodesInPart = 1000
 	maxDeltas      = 1000
 	maxConditions  = 64
