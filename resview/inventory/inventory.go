@@ -56,6 +56,7 @@ type Inventory struct {
 
 	services, pods, namespaces                         *source
 	replicaSets, deployments, statefulSets, daemonSets *source
+	budgets                                            *source
 
 	dirty   chan struct{} // something changed
 	changed chan struct{} // and it was told
@@ -126,11 +127,12 @@ func (n *Inventory) watch(f informers.SharedInformerFactory) error {
 	n.deployments = open("deployments.apps", apps.Deployments().Informer())
 	n.statefulSets = open("statefulsets.apps", apps.StatefulSets().Informer())
 	n.daemonSets = open("daemonsets.apps", apps.DaemonSets().Informer())
+	n.budgets = open("poddisruptionbudgets.policy", f.Policy().V1().PodDisruptionBudgets().Informer())
 	return failed
 }
 
 func (n *Inventory) sources() []*source {
-	return []*source{n.services, n.pods, n.namespaces, n.replicaSets, n.deployments, n.statefulSets, n.daemonSets}
+	return []*source{n.services, n.pods, n.namespaces, n.replicaSets, n.deployments, n.statefulSets, n.daemonSets, n.budgets}
 }
 
 // seen is told of each object of the core kinds that comes, changes or goes.

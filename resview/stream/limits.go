@@ -19,6 +19,7 @@ const (
 	maxAnnotations = 64
 	maxSelector    = 64
 	maxRules       = 256
+	maxBudgets     = 16
 	maxRuleBytes   = 64 << 10
 
 	maxIstiods        = 64
