@@ -21,6 +21,9 @@ const (
 // on the workloads that it owns; a workload without it is a user's, whose pods weir never adds to or removes.
 const AnnotationBinding = "weir.io/binding"
 
+// AnnotationReleased is, on a GlobalService that no member has any more, when its routes were removed. Weir writes it.
+const AnnotationReleased = "weir.io/released-at"
+
 // What kubectl weir unjoin puts on a Cluster before it deletes it. A Cluster without the finalizer is forgotten at once, with
 // all that weir put into the member left there.
 const (

@@ -127,6 +127,9 @@ func (f *Fleet) traffic() []Hold {
 	var out []Hold
 	for i := range f.Services {
 		gs := &f.Services[i]
+		if gs.Annotations[v1alpha1.AnnotationReleased] != "" {
+			continue // no member has it any more: what its status says is of before.
+		}
 		for _, c := range gs.Status.Clusters {
 			if c.Name != f.Cluster.Name {
 				continue

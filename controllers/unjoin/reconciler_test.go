@@ -172,6 +172,23 @@ func TestWhileAServiceCountsTheMemberNothingIsTakenAway(t *testing.T) {
 	}
 }
 
+// A service that no member has any more is kept by its own controller as long as a member leaves: that is not waited for.
+func TestAServiceThatIsBeingReleasedIsSearchedForAndNotWaitedFor(t *testing.T) {
+	gs := service("gone")
+	gs.Annotations = map[string]string{v1alpha1.AnnotationReleased: "2026-01-01T00:00:00Z"}
+	gs.Status.Clusters = []v1alpha1.GlobalServiceClusterStatus{{Name: "c2", Weight: v1alpha1.WeightStatus{ProvenHigh: 333}}}
+	w := newWorld(t, v1alpha1.UnjoinClean, gs)
+	rule := object(istioKind("DestinationRule"), "demo", "weir-gone", nil)
+	if err := w.member.Store.Create(t.Context(), rule); err != nil {
+		t.Fatal(err)
+	}
+	w.steps()
+	w.nothingLeft()
+	if got := w.remains([]client.Object{rule}); len(got) > 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
 func TestAMemberThatDoesNotAnswerIsWaitedForUnlessItIsGivenUp(t *testing.T) {
 	w := newWorld(t, v1alpha1.UnjoinClean)
 	w.member.Stop()
