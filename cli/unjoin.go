@@ -101,7 +101,7 @@ func runUnjoin(ctx context.Context, o *options, f unjoinFlags, name string, out,
 			return fmt.Errorf("cluster %q stays as it is: %d things hold it", name, len(report.Holds))
 		}
 	}
-	if err := h.askUnjoin(ctx, &c, f.force); err != nil {
+	if report.Forced, err = h.askUnjoin(ctx, &c, f.force); err != nil {
 		return err
 	}
 	if f.wait {
@@ -145,11 +145,12 @@ func (h *hub) holds(ctx context.Context, c *v1alpha1.Cluster, force bool) ([]unj
 }
 
 // askUnjoin writes the wish down, and only then deletes the Cluster: who is interrupted in between has changed nothing that
-// counts. Of a Cluster that goes already it can only be made a wish by force.
-func (h *hub) askUnjoin(ctx context.Context, c *v1alpha1.Cluster, force bool) error {
+// counts. Of a Cluster that goes already it can only be made a wish by
+// force, and it says whether it is one.
+func (h *hub) askUnjoin(ctx context.Context, c *v1alpha1.Cluster, force bool) (bool, error) {
 	going := !c.DeletionTimestamp.IsZero()
 	if going && !controllerutil.ContainsFinalizer(c, v1alpha1.FinalizerUnjoin) {
-		return fmt.Errorf("cluster %q is being deleted, and not by unjoin: what weir put there stays; see its finalizers (kubectl get clusters.federation.weir.io %s -o yaml)", c.Name, c.Name)
+		return false, fmt.Errorf("cluster %q is being deleted, and not by unjoin: what weir put there stays; see its finalizers (kubectl get clusters.federation.weir.io %s -o yaml)", c.Name, c.Name)
 	}
 	wished := c.DeepCopy()
 	mode := v1alpha1.UnjoinClean
@@ -160,16 +161,16 @@ func (h *hub) askUnjoin(ctx context.Context, c *v1alpha1.Cluster, force bool) er
 	marked := !going && controllerutil.AddFinalizer(wished, v1alpha1.FinalizerUnjoin)
 	if marked || c.Annotations[v1alpha1.AnnotationUnjoin] != mode {
 		if err := h.Patch(ctx, wished, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("ask to let cluster %q go (nothing was taken away; try again): %w", c.Name, err)
+			return false, fmt.Errorf("ask to let cluster %q go (nothing was taken away; try again): %w", c.Name, err)
 		}
 	}
 	if going {
-		return nil
+		return mode == v1alpha1.UnjoinForce, nil
 	}
 	if err := h.Delete(ctx, wished, client.Preconditions{UID: &c.UID}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete cluster %q (nothing was taken away; try again): %w", c.Name, err)
+		return false, fmt.Errorf("delete cluster %q (nothing was taken away; try again): %w", c.Name, err)
 	}
-	return nil
+	return mode == v1alpha1.UnjoinForce, nil
 }
 
 // followUnjoin looks at a Cluster that goes until it is gone, and tells each thing that changes.

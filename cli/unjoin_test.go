@@ -194,8 +194,8 @@ func TestAnUnjoinUnderWayIsTurnedIntoOneByForce(t *testing.T) {
 	if !strings.Contains(r.progress, "the hub has not begun") {
 		t.Errorf("a hub that says nothing for a minute: %q", r.progress)
 	}
-	r = s.run("unjoin", "c2", "--wait=false")
-	if r.want(t, 0); len(r.hubWrote) > 0 {
+	r = s.run("unjoin", "c2", "--wait=false", "-o", "json")
+	if r.want(t, 0, `"forced": true`); len(r.hubWrote) > 0 {
 		t.Errorf("what was given up is not taken back: %v", r.hubWrote)
 	}
 }
@@ -208,5 +208,27 @@ func TestAClusterThatIsDeletedOtherwiseIsNotFollowed(t *testing.T) {
 	r.want(t, 1, "is being deleted, and not by unjoin")
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
+	}
+}
+
+func TestNobodyJoinsUnderTheNameOfAMemberThatIsOnItsWayOut(t *testing.T) {
+	j := newJoins(t)
+	j.join().want(t, 0)
+	var c v1alpha1.Cluster
+	if err := j.hub.Store.Get(t.Context(), client.ObjectKey{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Finalizers = []string{v1alpha1.FinalizerUnjoin}
+	if err := j.hub.Store.Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.hub.Store.Delete(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	j.member.Requests()
+	r := j.join()
+	r.want(t, 1, `cluster "c2" is on its way out`, "kubectl weir unjoin c2 waits")
+	if writes := append(r.hubWrote, j.member.Writes()...); len(writes) > 0 {
+		t.Errorf("wrote %v", writes)
 	}
 }
