@@ -36,6 +36,7 @@ type entry struct {
 	workload *v1alpha1.FederatedDeployment
 	request  sched.Request
 	placed   map[string]int32 // by Works, where the binding has no plan; else nil
+	failed   bool             // its pods have waited too long for a node in some member
 }
 
 func (e *entry) key() types.NamespacedName { return client.ObjectKeyFromObject(e.binding) }

@@ -53,6 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.watch(in)
 	due := r.due(in)
 	answers := map[types.NamespacedName]*answer{}
 	if len(due) > 0 {

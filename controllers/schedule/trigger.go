@@ -34,6 +34,7 @@ type memory struct {
 	views      uint64    // hash of the versions of all views
 	decided    time.Time // the last look
 	rebalanced time.Time
+	waits      waits // for nodes
 }
 
 // offer is what of a cluster, besides its nodes, may change a decision.
@@ -146,6 +147,8 @@ func reason(e *entry, m *memory, fleet *why, drained map[string]bool, views uint
 		return &why{trigger: v1alpha1.TriggerPreferenceChanged, rebalance: true}
 	case m.wish != wishOf(b):
 		return &why{trigger: v1alpha1.TriggerWishChanged}
+	case e.failed:
+		return &why{trigger: v1alpha1.TriggerPlacementFailed}
 	case fleet != nil:
 		return fleet
 	case now.Sub(m.rebalanced) >= b.Spec.Preference.Period():
