@@ -43,7 +43,6 @@ import (
 	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/controllers/policy"
 	"github.com/weir-io/weir/controllers/schedule"
-	"github.com/weir-io/weir/controllers/servicedns"
 	"github.com/weir-io/weir/controllers/shift"
 	"github.com/weir-io/weir/controllers/status"
 	"github.com/weir-io/weir/controllers/sync"
@@ -61,10 +60,10 @@ type hubOptions struct {
 	otlpEndpoint   string
 	otlpInsecure   bool
 	istioNamespace string
+	names          namesOptions
 	sightLost      time.Duration
 	budgetClusters int32
 	budgetEndpoint int32
-	names          namesOptions
 }
 
 func newHubCommand(log func() *slog.Logger) *cobra.Command {
@@ -85,11 +84,11 @@ func newHubCommand(log func() *slog.Logger) *cobra.Command {
 	f.StringVar(&o.health, "health-address", ":8081", "address of /healthz and /readyz")
 	f.StringVar(&o.otlpEndpoint, "otlp-endpoint", "", "host:port of an OTLP gRPC collector for traces; empty: no traces are sent")
 	f.BoolVar(&o.otlpInsecure, "otlp-insecure", false, "send traces without TLS")
+	o.names.flags(f)
 	f.StringVar(&o.istioNamespace, "istio-namespace", "istio-system", "namespace of istiod in every member")
 	f.DurationVar(&o.sightLost, "sight-lost-after", 30*time.Second, "how long a member may be silent before its facts count as old and nothing rests on them")
 	f.Int32Var(&o.budgetClusters, "budget-clusters", 2000, "how many Envoy clusters weir's rules may add to one proxy")
 	f.Int32Var(&o.budgetEndpoint, "budget-endpoints", 20000, "how many endpoints weir's rules may add to one proxy")
-	o.names.flags(f)
 	return cmd
 }
 
@@ -115,11 +114,11 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	names, err := newNames(o.names, metrics.Registry, log)
 	if err != nil {
 		return err
 	}
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
@@ -128,7 +127,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make client of the hub's API server: %w", err)
 	}
-	m, err := newManager(o, names, config)
+	m, err := newManager(o, config)
 	if err != nil {
 		return err
 	}
@@ -146,11 +145,14 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 		defer cancel()
 		_ = provider.Shutdown(stop) // what could not be sent by then is lost with the collector
 	}()
-	if err := addControllers(m, o, names, server, tracing.New(provider)); err != nil {
+	if err := addControllers(m, o, server, tracing.New(provider)); err != nil {
 		return err
 	}
 	if err := m.Add(link{server: server, address: o.listen}); err != nil {
 		return fmt.Errorf("add the agents' server: %w", err)
+	}
+	if err := names.join(m); err != nil {
+		return err
 	}
 	if err := m.Add(rotator{rotate: rotate}); err != nil {
 		return fmt.Errorf("add the rotation of the hub's authority: %w", err)
@@ -161,7 +163,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	return m.Start(ctx)
 }
 
-func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager, error) {
+func newManager(o hubOptions, config *rest.Config) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register Kubernetes types: %w", err)
@@ -171,7 +173,7 @@ func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager
 	}
 	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
-		Metrics:                metricsserver.Options{BindAddress: o.metrics, ExtraHandlers: names.handlers()},
+		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: o.health,
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
@@ -186,7 +188,7 @@ func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager
 	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add readiness check: %w", err)
 	}
-	return m, names.join(m)
+	return m, nil
 }
 
 // newLink opens the authority, makes the agents' server, whose metrics it registers with to, and publishes where it is. It
@@ -245,7 +247,7 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 	return sdktrace.NewTracerProvider(options...), nil
 }
 
-func addControllers(m manager.Manager, o hubOptions, names names, server *stream.Server, tracer *tracing.Tracer) error {
+func addControllers(m manager.Manager, o hubOptions, server *stream.Server, tracer *tracing.Tracer) error {
 	door := member.NewDoor(m.GetClient(), o.namespace)
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
@@ -258,7 +260,6 @@ func addControllers(m manager.Manager, o hubOptions, names names, server *stream
 		},
 		&shift.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder("weir-shift"), Tracer: tracer, Now: time.Now},
 		&drain.Reconciler{Client: m.GetClient(), Members: server, Recorder: m.GetEventRecorder("weir-drain"), Tracer: tracer, Now: time.Now},
-		names.reconciler(servicedns.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder(servicedns.FieldManager), Now: time.Now}),
 	} {
 		if err := c.SetupWithManager(m); err != nil {
 			return fmt.Errorf("start controller: %w", err)

@@ -75,10 +75,6 @@ func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
 		"sight too short":   {[]string{"hub", "--advertise-address", "h:1", "--sight-lost-after", "1ms"}, "--sight-lost-after 1ms is too short"},
 		"budget below zero": {[]string{"hub", "--advertise-address", "h:1", "--budget-endpoints", "-1"}, "--budget-endpoints must not be negative"},
 		"collector by URL":  {[]string{"hub", "--advertise-address", "h:1", "--otlp-endpoint", "http://collector:4317"}, `--otlp-endpoint "http://collector:4317" is not host:port`},
-		"a bad zone":        {[]string{"hub", "--advertise-address", "h:1", "--dns-zone", "clusterset.local"}, "overlaps with clusterset.local"},
-		"a bad name server": {[]string{"hub", "--advertise-address", "h:1", "--dns-zone", "g.example.com", "--dns-name-server", "ns.g.example.com=x"}, `"x" is no address`},
-		"no zone to serve":  {[]string{"hub", "--advertise-address", "h:1", "--dns-name-server", "ns.example.com"}, "--dns-zone is not"},
-		"nowhere to answer": {[]string{"hub", "--advertise-address", "h:1", "--dns-zone", "g.example.com", "--dns-listen", "here"}, `listen address "here" is not host:port`},
 		"no hub":            {without("--hub"), "--hub is empty"},
 		"no cluster":        {without("--cluster"), "--cluster is empty"},
 		"no authority":      {without("--hub-ca-file"), "--hub-ca-file is empty"},
@@ -322,20 +318,15 @@ func TestEveryControllerCanBeAddedToTheHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := hubOptions{namespace: "weir-system", metrics: "0", health: "0", sightLost: time.Minute}
-	o.names = namesOptions{zone: "global.example.com", servers: []string{"ns.example.net"}, ttl: 5 * time.Second, listen: []string{"127.0.0.1:0"}}
-	answered, err := newNames(o.names, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	if err != nil || answered.handlers()["/answers"] == nil {
-		t.Fatal(err)
-	}
-	m, err := newManager(o, answered, config)
+	m, err := newManager(o, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wire := fleettest.NewLink(t)
-	if err := addControllers(m, o, answered, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
+	if err := addControllers(m, o, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
 		t.Error(err)
 	}
-	if err := addControllers(m, o, answered, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
+	if err := addControllers(m, o, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
 		t.Errorf("twice the same: %v", err)
 	}
 }

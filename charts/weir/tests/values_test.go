@@ -131,9 +131,6 @@ func TestBadValuesAreRefusedByKey(t *testing.T) {
 		"a collector by URL":        {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {endpoint: 'http://collector:4317'}}", "/hub/otlp/endpoint"},
 		"a collector without port":  {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {endpoint: collector}}", "/hub/otlp/endpoint"},
 		"a transport of its own":    {"mode: hub\nhub: {advertiseAddress: 'a:1', otlp: {transport: insecure}}", "/hub/otlp/transport"},
-		"a zone by URL":             {"mode: hub\nhub: {advertiseAddress: 'a:1', dns: {zone: 'https://g.example.com'}}", "/hub/dns/zone"},
-		"a name server of no name":  {"mode: hub\nhub: {advertiseAddress: 'a:1', dns: {nameServers: [{addresses: ['192.0.2.1']}]}}", "/hub/dns/nameServers"},
-		"an answer for days":        {"mode: hub\nhub: {advertiseAddress: 'a:1', dns: {ttl: 2d}}", "/hub/dns/ttl"},
 		"a half digest":             {hubValues + "image: {digest: sha256:abc}", "/image/digest"},
 	} {
 		t.Run(name, func(t *testing.T) {
