@@ -89,8 +89,12 @@ fuzz: ## Each fuzz target for FUZZTIME.
 	@hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: bench-dns ## Benchmarks of the product.
+bench: bench-dns bench-hub ## Benchmarks of the product (root: one of them starts an API server).
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-hub
+bench-hub: bin/e2e ## What it costs to divide 1,000 workloads on a real API server (root; ends a fleet that runs).
+	@bin/e2e bench
 
 .PHONY: bench-dns
 bench-dns: ## What a DNS answer costs weir, beside CoreDNS on the same names.

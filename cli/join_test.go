@@ -309,6 +309,28 @@ func TestAnotherClusterUnderTheSameNameIsRefusedBeforeAnythingIsWritten(t *testi
 	}
 }
 
+func TestNobodyJoinsUnderTheNameOfAMemberThatIsOnItsWayOut(t *testing.T) {
+	j := newJoins(t)
+	j.join().want(t, 0)
+	var c v1alpha1.Cluster
+	if err := j.hub.Store.Get(t.Context(), client.ObjectKey{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Finalizers = []string{v1alpha1.FinalizerUnjoin}
+	if err := j.hub.Store.Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.hub.Store.Delete(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	j.member.Requests()
+	r := j.join()
+	r.want(t, 1, `cluster "c2" is on its way out`, "kubectl weir unjoin c2 waits")
+	if writes := append(r.hubWrote, j.member.Writes()...); len(writes) > 0 {
+		t.Errorf("wrote %v", writes)
+	}
+}
+
 func TestJoinSaysWhatIsWrongWithTheMembersKubeconfig(t *testing.T) {
 	cases := map[string]struct{ text, says string }{
 		"none":            {"[", "read the kubeconfig of the member"},

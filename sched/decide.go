@@ -36,9 +36,10 @@ func (b *Batch) Decide(r *Request) Decision {
 	all := b.all
 	b.gather(r, all)
 	// 1. filter
+	served := b.serves(r.Where.Kind)
 	for i := range all {
 		c := &all[i]
-		c.outcome, c.code, c.message = filter.Judge(&r.Where, &b.fleet.members[i].filter)
+		c.outcome, c.code, c.message = filter.Judge(&r.Where, &b.fleet.members[i].filter, served[i])
 	}
 	// 2. fit, 3. score
 	for i := range all {

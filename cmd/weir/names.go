@@ -58,27 +58,32 @@ func newNames(o namesOptions, to prometheus.Registerer, log *slog.Logger) (names
 	return names{zone, s}, nil
 }
 
-// join adds to the manager who keeps the names and who answers them: as long as it runs, and the hub is ready when questions
-// can be answered. Without a zone there is only the first, who tells those that wish for a name.
+// handlers are paths beside /metrics.
+func (n names) handlers() map[string]http.Handler {
+	if n.server == nil {
+		return nil
+	}
+	return map[string]http.Handler{"/answers": n.server}
+}
+
+// join adds the server to the manager: it answers as long as the manager runs, and the hub is ready when it can.
 func (n names) join(m manager.Manager) error {
-	keeper := &servicedns.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder(servicedns.FieldManager), Now: time.Now}
-	if n.server != nil { // an interface that holds no server would not be nil
-		keeper.Zone, keeper.Server = n.zone, n.server
-	}
-	if err := keeper.SetupWithManager(m); err != nil {
-		return fmt.Errorf("start controller: %w", err)
-	}
 	if n.server == nil {
 		return nil
 	}
 	if err := m.Add(manager.RunnableFunc(n.server.Run)); err != nil {
 		return fmt.Errorf("add the server of names: %w", err)
 	}
-	if err := m.AddMetricsServerExtraHandler("/answers", n.server); err != nil {
-		return fmt.Errorf("add what was answered beside the metrics: %w", err)
-	}
 	if err := m.AddReadyzCheck("names", func(*http.Request) error { return n.server.Ready() }); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
 	return nil
+}
+
+// reconciler completes the one that keeps the names.
+func (n names) reconciler(r servicedns.Reconciler) *servicedns.Reconciler {
+	if n.server != nil { // an interface that holds no server would not be nil
+		r.Zone, r.Server = n.zone, n.server
+	}
+	return &r
 }

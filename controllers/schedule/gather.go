@@ -87,11 +87,13 @@ func (r *Reconciler) gather(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// waiting notes how many of the decided replicas have no node yet, and so are in no view.
+// waiting notes how many of the decided replicas have no node yet, and so are in no view. Where a member still runs more
+// than was decided, those without a node are the ones that are too many.
 func (e *entry) waiting() {
 	for _, row := range e.binding.Status.Clusters {
 		if current, ok := e.request.Current[row.Name]; ok && row.Pending > 0 {
-			current.Waiting = min(int64(row.Pending), current.Replicas)
+			surplus := max(0, int64(row.Applied)-current.Replicas)
+			current.Waiting = min(max(0, int64(row.Pending)-surplus), current.Replicas)
 			e.request.Current[row.Name] = current
 		}
 	}

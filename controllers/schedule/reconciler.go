@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		}
 	}
 	again, failed := r.write(ctx, in, answers)
-	r.fleet = offers(in.views)
+	r.fleet = offers(in.views, in.kinds())
 	r.forget(in)
 	r.Metrics.pass(in, due, r.Now().Sub(begun))
 	return ctrl.Result{RequeueAfter: again}, failed
@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 func (r *Reconciler) due(in *input) []answer {
 	var fleet *why
 	if r.fleet != nil {
-		fleet = changed(r.fleet, offers(in.views))
+		fleet = changed(r.fleet, offers(in.views, in.kinds()))
 	}
 	versions, drained := versionsOf(in.views), map[string]bool{}
 	for i := range in.views {

@@ -42,14 +42,34 @@ type offer struct {
 	health filter.Health
 	seen   bool
 	terms  uint64 // hash of labels, taints, region and zone
+	lacks  string // kinds of workloads that its API server does not serve, by name
 }
 
-func offers(views []sched.ClusterView) map[string]offer {
+// offers of all clusters to workloads of these kinds. What else an API server serves, or does not, decides nothing.
+func offers(views []sched.ClusterView, kinds []string) map[string]offer {
 	out := make(map[string]offer, len(views))
 	for i := range views {
 		v := &views[i]
-		out[v.Cluster] = offer{v.Duty, v.Health, v.Seen, hashOf([]any{v.Labels, v.Taints, v.Region, v.Zone})}
+		o := offer{duty: v.Duty, health: v.Health, seen: v.Seen, terms: hashOf([]any{v.Labels, v.Taints, v.Region, v.Zone})}
+		for _, kind := range kinds {
+			if !filter.Serves(v.Serves, kind) {
+				o.lacks += kind + " "
+			}
+		}
+		out[v.Cluster] = o
 	}
+	return out
+}
+
+// kinds of the workloads of a pass, each once.
+func (in *input) kinds() []string {
+	var out []string
+	for _, e := range in.entries {
+		if kind := e.request.Where.Kind; !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

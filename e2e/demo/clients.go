@@ -73,7 +73,7 @@ func (s *stage) startInMesh(ctx context.Context, p place, rate float64, seed uin
 	if err != nil {
 		return err
 	}
-	text, err := render("client", client{Cluster: c.Name, Rate: rate, Seed: seed, OutDir: p.Out, ControlDir: p.Control})
+	text, err := render("client", client{Cluster: c.Name, Services: s.services(), Rate: rate, Seed: seed, OutDir: p.Out, ControlDir: p.Control})
 	if err != nil {
 		return err
 	}
@@ -95,12 +95,14 @@ func (s *stage) startOutside(ctx context.Context, p place, rate float64, seed ui
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)
-	cmd := s.fleet.Outside(
-		ctx, filepath.Join(s.fleet.RunDir, "programs", "app"), "load",
-		"--client="+p.Client, "--target=http://"+c.IngressIP()+":80", "--host="+host,
-		"--rate="+strconv.FormatFloat(rate, 'f', -1, 64), "--seed="+strconv.FormatUint(seed, 10),
+	args := []string{filepath.Join(s.fleet.RunDir, "programs", "app"), "load", "--client=" + p.Client}
+	for _, service := range s.services() {
+		args = append(args, "--target=http://"+c.IngressIP()+":80", "--host="+hostOf(service))
+	}
+	cmd := s.fleet.Outside(ctx, append(
+		args, "--rate="+strconv.FormatFloat(rate, 'f', -1, 64), "--seed="+strconv.FormatUint(seed, 10),
 		"--out="+p.Out, "--control="+p.Control,
-	)
+	)...)
 	var text bytes.Buffer
 	cmd.Stderr = &text
 	if err := cmd.Start(); err != nil {

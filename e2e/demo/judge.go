@@ -45,6 +45,9 @@ func judgeWeir(r Result, tell *narrator) error {
 	tell.say("Through ingress gateways during the kill, which no rule of weir's protects: %d of %d lost.", r.Unprotected.Lost, r.Unprotected.Sent)
 	tell.say("Powered off without weir: %d of %d lost.", r.Naive.Lost, r.Naive.Sent)
 	tell.say("POSTs executed twice: %d. %s.", r.Duplicated, r.Bound)
+	for _, line := range told(r.Steps) {
+		tell.say("%s", line)
+	}
 	var all []error
 	if complaint := r.Complaint(20); complaint != "" {
 		tell.say("%s", complaint)
@@ -59,7 +62,9 @@ func judgeWeir(r Result, tell *narrator) error {
 	if r.Sent < atLeast {
 		all = append(all, fmt.Errorf("only %d requests were sent, the verdict needs %d", r.Sent, atLeast))
 	}
-	all = append(all, checkSteps(r.Steps, v1alpha1.GoalDrain, v1alpha1.GoalUndrain, v1alpha1.GoalAbort))
+	all = append(all,
+		checkSteps(r.Steps, v1alpha1.GoalDrain, v1alpha1.GoalUndrain, v1alpha1.GoalAbort, v1alpha1.GoalMove),
+		checkOrder(r.Steps, namespace+"/"+webName, victim))
 	tell.last(load.Verdict(r.Lost, r.Sent))
 	return errors.Join(all...)
 }

@@ -22,8 +22,10 @@ const (
 	namespace  = "demo"
 	serverName = "echo"
 	clientName = "client"
-	host       = "echo.demo.test"
 )
+
+// hostOf is what clients outside ask ingress gateways for.
+func hostOf(service string) string { return service + ".demo.test" }
 
 // server fills in the application's manifest.
 type server struct {
@@ -36,13 +38,28 @@ type server struct {
 // client fills in the manifest of a client in the mesh.
 type client struct {
 	Cluster            string
+	Services           []string
 	Rate               float64
 	Seed               uint64
 	OutDir, ControlDir string
 }
 
 // ingress fills in the manifest of the way in.
-type ingress struct{ Host string }
+type ingress struct{ Services []string }
+
+// federated fills in the manifest of the workload that weir divides.
+type federated struct {
+	Replicas int
+	// Policy of its traffic; empty is weir's own.
+	Policy string
+	// Ending is how a pod ends, and Grace how many seconds it has for that.
+	Ending  echo.Ending
+	Grace   int
+	Members []memberPart
+}
+
+// memberPart is what is different in one cluster.
+type memberPart struct{ Cluster, LedgerDir string }
 
 // render gives the text of one manifest.
 func render(name string, data any) (string, error) {

@@ -64,9 +64,9 @@ func TestTheApplicationKeepsItsLedgerOnTheNode(t *testing.T) {
 
 func TestTheClientReadsItsControlAndWritesItsRecords(t *testing.T) {
 	var d appsv1.Deployment
-	typed(t, objects(t, "client", client{Cluster: "c1", Rate: 20, Seed: 5, OutDir: "/node/out", ControlDir: "/node/control"})["Deployment"], &d)
+	typed(t, objects(t, "client", client{Cluster: "c1", Services: []string{"echo", "web"}, Rate: 20, Seed: 5, OutDir: "/node/out", ControlDir: "/node/control"})["Deployment"], &d)
 	want := []string{
-		"load", "--client=c1-mesh", "--target=http://echo.demo.svc.cluster.local:8080",
+		"load", "--client=c1-mesh", "--target=http://echo.demo.svc.cluster.local:8080", "--target=http://web.demo.svc.cluster.local:8080",
 		"--rate=20", "--seed=5", "--out=/out", "--control=/control", "--stay",
 	}
 	if diff := cmp.Diff(want, d.Spec.Template.Spec.Containers[0].Args); diff != "" {
@@ -75,7 +75,7 @@ func TestTheClientReadsItsControlAndWritesItsRecords(t *testing.T) {
 }
 
 func TestTheWayInIsBoundToTheIngressGatewayAlone(t *testing.T) {
-	all := objects(t, "ingress", ingress{Host: "echo.example.com"})
+	all := objects(t, "ingress", ingress{Services: []string{"echo", "web"}})
 	gateways, _, err := unstructured.NestedStringSlice(all["VirtualService"].Object, "spec", "gateways")
 	if err != nil {
 		t.Fatal(err)

@@ -111,8 +111,16 @@ func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
 		return Step{Goal: goal, Kind: "Done", Cluster: "c2", Weights: p, Fence: p}
 	}
 	proven := Proof{Level: "Proven", Istiods: []IstiodProof{{Name: "c1/istiod", Proxies: []ProxyProof{{Name: "x"}}}}}
+	web := func(goal, kind, cluster string) Step {
+		return Step{Goal: goal, Kind: kind, Cluster: cluster, Service: "demo/web", Weights: proven, Fence: proven}
+	}
 	steps := []Step{done("Drain", proven), done("Undrain", Proof{}), done("Abort", Proof{})}
-	weir := func(a load.Account, steps ...Step) Result { return Result{Mode: Weir, Account: a, Steps: steps} }
+	replicas := []Step{
+		web("Move", "ReplicasUp", "c1"), web("Move", "ReplicasDown", "c3"),
+		web("Drain", "ReplicasUp", "c1"), web("Drain", "ReplicasDown", "c2"), web("Drain", "Done", "c2"),
+	}
+	bare := func(a load.Account, steps ...Step) Result { return Result{Mode: Weir, Account: a, Steps: steps} }
+	weir := func(a load.Account, steps ...Step) Result { return bare(a, append(steps, replicas...)...) }
 	good := load.Account{Sent: 12000, OK: 11998, InFlight: 2, Naive: load.Apart{Sent: 9, Lost: 4}}
 	with := func(change func(*load.Account)) load.Account {
 		a := good
@@ -130,6 +138,8 @@ func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
 		"weir, weak control":    {weir(with(func(a *load.Account) { a.Naive.Lost = 0 }), steps...), "lost 0 of 12000 requests", ErrNothingLost},
 		"weir, too few":         {weir(with(func(a *load.Account) { a.Sent = 9999 }), steps...), "lost 0 of 9999 requests", errAny},
 		"weir, pods unproven":   {weir(good, append([]Step{{Goal: "Move", Kind: "ReplicasDown", Cluster: "c1", Weights: proven}}, steps...)...), "lost 0 of 12000 requests", errAny},
+		"weir, no replicas":     {bare(good, steps...), "lost 0 of 12000 requests", errAny},
+		"weir, no move":         {bare(good, append(steps[:3:3], replicas[2:]...)...), "lost 0 of 12000 requests", errAny},
 		"weir, no abort":        {weir(good, steps[:2]...), "lost 0 of 12000 requests", errAny},
 		"weir, drain by time":   {weir(good, done("Drain", Proof{Level: "Timed"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},
 		"weir, nobody to prove": {weir(good, done("Drain", Proof{Level: "Proven"}), steps[1], steps[2]), "lost 0 of 12000 requests", errAny},

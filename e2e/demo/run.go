@@ -41,6 +41,15 @@ type Options struct {
 	Out io.Writer
 	// Keep leaves the fleet whole at the end: power is given back.
 	Keep bool
+	// Federated has weir divide a workload over all clusters too, which gets
+	// half of the load. It needs weir; the demo with weir always does.
+	Federated bool
+	// Policy names the TrafficPolicy of that workload's traffic; empty is weir's
+	// own.
+	Policy string
+	// Hasty has that workload exit at once when it is told to end, with no more
+	// time than its sidecar takes to drain.
+	Hasty bool
 	// Weir is weir, where it is on the fleet already. Else the run installs it,
 	// unless it is the naive one.
 	Weir *product.Product
@@ -70,6 +79,7 @@ func Run(ctx context.Context, fleet *rig.Fleet, o Options) error {
 	if err := fleet.Load(ctx, rig.App); err != nil {
 		return err
 	}
+	o.Federated = o.Mode == Weir
 	weir, err := install(ctx, fleet, o, tell)
 	if err != nil {
 		return err
@@ -166,7 +176,17 @@ func (s *stage) prepare(ctx context.Context) error {
 	if err := s.deploy(ctx, echo.Drain); err != nil {
 		return err
 	}
-	return s.product.WaitService(ctx, namespace, serverName, heldLimit)
+	if err := s.product.WaitService(ctx, namespace, serverName, heldLimit); err != nil {
+		return err
+	}
+	if !s.options.Federated {
+		return s.waitReleased(ctx)
+	}
+	s.tell.say("A FederatedDeployment of %d replicas and its FederatedService are applied in the hub.", webReplicas)
+	if err := s.deployWeb(ctx); err != nil {
+		return err
+	}
+	return s.tellDivision(ctx)
 }
 
 // acts are those of the mode.

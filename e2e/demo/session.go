@@ -26,8 +26,15 @@ const (
 	Replicas  = replicas
 )
 
+// The workload that weir divides, where a session has one, and its replicas over
+// all clusters.
+const (
+	Web         = webName
+	WebReplicas = webReplicas
+)
+
 // Host is what clients outside ask ingress gateways for.
-const Host = host
+const Host = serverName + ".demo.test"
 
 // Session is the demo's application on a fleet under a steady load that runs on
 // from one test to the next. A test answers for the requests that were sent
@@ -39,8 +46,8 @@ type Session struct {
 }
 
 // Open deploys the application, waits until weir holds it, and starts the load.
-// Of the options it takes the rate, the seed and where to narrate. The load runs
-// until Close, also when ctx ends.
+// Of the options it takes the rate, the seed, where to narrate, and whether weir
+// divides a workload too. The load runs until Close, also when ctx ends.
 func Open(ctx context.Context, fleet *rig.Fleet, weir *product.Product, o Options) (*Session, error) {
 	s, err := newStage(fleet, weir, o, newNarrator(o.Out), 1)
 	if err != nil {
@@ -58,6 +65,13 @@ func Open(ctx context.Context, fleet *rig.Fleet, weir *product.Product, o Option
 	session.watchers.Go(func() error { return s.measure(life) })
 	return session, nil
 }
+
+// Federated says whether weir divides a workload beside the application.
+func (s *Session) Federated() bool { return s.stage.options.Federated }
+
+// WaitDivided waits until the workload's replicas, and its traffic, are where the
+// division wants them.
+func (s *Session) WaitDivided(ctx context.Context) error { return s.stage.waitDivided(ctx) }
 
 // Close ends the load.
 func (s *Session) Close(ctx context.Context) error {

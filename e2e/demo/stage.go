@@ -100,7 +100,7 @@ func (s *stage) deploy(ctx context.Context, ending echo.Ending) error {
 			if err != nil {
 				return err
 			}
-			way, err := render("ingress", ingress{Host: host})
+			way, err := render("ingress", ingress{Services: s.services()})
 			if err != nil {
 				return err
 			}
@@ -162,9 +162,16 @@ func (s *stage) restore(ctx context.Context) error {
 // clear takes what an earlier run left off the fleet, and waits until its pods
 // are gone. Else they would end under the load of this one.
 func (s *stage) clear(ctx context.Context) error {
+	// Before the members' own: weir would make anew what is missing there.
+	if err := s.clearWeb(ctx); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range s.fleet.Members() {
 		g.Go(func() error {
+			if err := c.Uncordon(ctx); err != nil {
+				return err
+			}
 			client, err := c.Client()
 			if err != nil {
 				return err

@@ -72,8 +72,20 @@ func proofOf(s *v1alpha1.ProofStatus) Proof {
 // kindDone is the last step of a shift.
 const kindDone = "Done"
 
-// kindDown is the step that takes replicas away.
-const kindDown = "ReplicasDown"
+// kindUp and kindDown are the steps that bring replicas and take them away.
+const (
+	kindUp   = "ReplicasUp"
+	kindDown = "ReplicasDown"
+)
+
+// ends gives the kind of step that shows that a goal was reached. A move that
+// nobody drains for has no step of its own at its end.
+func ends(goal v1alpha1.GoalKind) string {
+	if goal == v1alpha1.GoalMove {
+		return kindDown
+	}
+	return kindDone
+}
 
 // checkSteps says what is missing from the evidence: each goal must have been
 // reached, and each finished drain, and each step that takes replicas away, must
@@ -81,9 +93,9 @@ const kindDown = "ReplicasDown"
 func checkSteps(steps []Step, goals ...v1alpha1.GoalKind) error {
 	var all []error
 	for _, goal := range goals {
-		reached := slices.ContainsFunc(steps, func(s Step) bool { return s.Goal == string(goal) && s.Kind == kindDone })
+		reached := slices.ContainsFunc(steps, func(s Step) bool { return s.Goal == string(goal) && s.Kind == ends(goal) })
 		if !reached {
-			all = append(all, fmt.Errorf("no step %s of goal %s was seen", kindDone, goal))
+			all = append(all, fmt.Errorf("no step %s of goal %s was seen", ends(goal), goal))
 		}
 	}
 	for _, s := range steps {
@@ -97,6 +109,47 @@ func checkSteps(steps []Step, goals ...v1alpha1.GoalKind) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// checkOrder says what is wrong with the first drain of a workload's replicas:
+// they must come up elsewhere before anything else, and go from the cluster last.
+func checkOrder(steps []Step, service, cluster string) error {
+	up, down := 0, 0
+	for _, s := range steps {
+		if s.Service != service || s.Goal != string(v1alpha1.GoalDrain) {
+			continue
+		}
+		switch {
+		case s.Kind == kindUp && s.Cluster != cluster && down == 0:
+			up++
+		case s.Kind == kindUp:
+			return fmt.Errorf("%s: replicas came up in %s after some had gone from %s", service, s.Cluster, cluster)
+		case s.Kind == kindDown && s.Cluster == cluster:
+			down++
+		case s.Kind == kindDone && s.Cluster == cluster:
+			if up == 0 || down == 0 {
+				return fmt.Errorf("%s: the drain of %s ended with %d steps %s elsewhere and %d steps %s there", service, cluster, up, kindUp, down, kindDown)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: no drain of %s ended", service, cluster)
+}
+
+// told gives a line for each step that changed replicas.
+func told(steps []Step) []string {
+	var lines []string
+	for _, s := range steps {
+		if s.Replicas == nil {
+			continue
+		}
+		line := fmt.Sprintf("%s %-7s %-12s of %s: %s to %d", s.Time.UTC().Format("15:04:05.0"), s.Goal, s.Kind, s.Service, s.Cluster, *s.Replicas)
+		if s.Kind == kindDown {
+			line += fmt.Sprintf(", weights %s by %d proxies, fence %s by %d", s.Weights.Level, s.Weights.proxies(), s.Fence.Level, s.Fence.proxies())
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // proxies counts the proxies that acknowledged.

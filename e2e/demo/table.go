@@ -16,6 +16,9 @@ type row struct {
 	// Ready is the number of ready pods of the application; negative when the
 	// cluster does not say.
 	Ready int
+	// Web is what the cluster has of the workload that weir divides; nil when
+	// there is none, or nobody says.
+	Web *part
 	// Weight is that of the plan; nil when weir holds no rule for the service.
 	Weight *weight
 	// Fenced is how many of the pods are fenced; negative when there is no
@@ -30,6 +33,10 @@ type row struct {
 	Errors  int
 }
 
+// part is one cluster's part of a division: replicas that are ready, asked for
+// there, and wanted there in the end.
+type part struct{ Ready, Asked, Wanted int32 }
+
 // weight is one cluster's weight, in thousandths: wanted, written, and the most
 // that any proxy may still use.
 type weight struct{ Wanted, Written, Proven int32 }
@@ -37,12 +44,20 @@ type weight struct{ Wanted, Written, Proven int32 }
 // writeTable writes the rows as a table, with a line of names above.
 func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "  CLUSTER\tREADY\tWANTED/WRITTEN/PROVEN\tFENCED\tARRIVALS/S\tERRORS")
+	fmt.Fprintln(t, "  CLUSTER\tREADY\tWEB READY/ASKED/WANTED\tWANTED/WRITTEN/PROVEN\tFENCED\tARRIVALS/S\tERRORS")
 	for _, r := range rows {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.1f\t%s\n",
-			r.Cluster, known(r.Ready), r.Weight, known(r.Fenced), r.Arrivals, r.errors())
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.1f\t%s\n",
+			r.Cluster, known(r.Ready), r.Web, r.Weight, known(r.Fenced), r.Arrivals, r.errors())
 	}
 	return t.Flush()
+}
+
+// String gives the three numbers.
+func (p *part) String() string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d/%d", p.Ready, p.Asked, p.Wanted)
 }
 
 // String gives the three weights in per cent.

@@ -97,10 +97,11 @@ func (s *stage) rows(ctx context.Context, counts map[string]int, span float64) (
 		lost[p.Cluster] += live.Lost
 	}
 	weights, fenced := s.shifted(ctx)
+	replicas := s.divided(ctx)
 	var rows []row
 	for _, c := range s.fleet.Members() {
 		r := row{
-			Cluster: c.Name, Ready: s.ready(ctx, c), Weight: weights[c.Name], Fenced: -1,
+			Cluster: c.Name, Ready: s.ready(ctx, c), Web: replicas[c.Name], Weight: weights[c.Name], Fenced: -1,
 			Arrivals: float64(counts[c.Name]) / span, Clients: clients[c.Name], Errors: lost[c.Name],
 		}
 		if n, ok := fenced[c.Name]; ok {
@@ -129,6 +130,30 @@ func (s *stage) shifted(ctx context.Context) (map[string]*weight, map[string]int
 		fenced[c.Name] = int(c.Fenced)
 	}
 	return weights, fenced
+}
+
+// divided gives how many replicas each cluster has of the workload that weir
+// divides; nothing without one, and while weir does not answer.
+func (s *stage) divided(ctx context.Context) map[string]*part {
+	parts := map[string]*part{}
+	if !s.options.Federated {
+		return parts
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	// Reading it keeps its steps: the service itself forgets the oldest.
+	_, err := s.webService(ctx)
+	if err != nil {
+		return parts
+	}
+	d, err := s.product.Workload(ctx, namespace, webName)
+	if err != nil {
+		return parts
+	}
+	for _, c := range d.Status.Clusters {
+		parts[c.Name] = &part{Ready: c.Ready, Asked: c.Applied, Wanted: c.Wanted}
+	}
+	return parts
 }
 
 // ready counts the application's ready pods; negative when the cluster is off

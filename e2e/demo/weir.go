@@ -21,7 +21,7 @@ const killed = "c3"
 const atLeast = 10_000
 
 // pause lies between two acts, so that neither is blamed for the other.
-const pause = 10 * time.Second
+const pause = 6 * time.Second
 
 // heldLimit is how long weir may take to hold a service.
 const heldLimit = 2 * time.Minute
@@ -39,7 +39,13 @@ func weirActs() []act {
 			do:   func(ctx context.Context, s *stage) error { return s.killPods(ctx, killed) },
 		},
 		{
-			name: "drain", says: "kubectl weir drain " + victim + ": traffic leaves first, and that is proven.",
+			name: "shrink",
+			says: fmt.Sprintf("%s shrinks: its node takes no new pods, and %d replicas of %s are evicted there. The division answers.", shrunk, evicted, webName),
+			do:   func(ctx context.Context, s *stage) error { return s.thenPause(ctx, shrink(ctx, s)) },
+		},
+		{
+			name: "drain",
+			says: "kubectl weir drain " + victim + ": replicas that weir owns come up elsewhere first, then traffic leaves, and that is proven; replicas go last.",
 			do: func(ctx context.Context, s *stage) error {
 				return s.thenPause(ctx, s.product.Drain(ctx, victim, s.line))
 			},
@@ -53,7 +59,7 @@ func weirActs() []act {
 			do: powerOnDrained,
 		},
 		{
-			name: "undrain", says: "kubectl weir undrain " + victim + ": it gets its share back.",
+			name: "undrain", says: "kubectl weir undrain " + victim + ": it gets its share back, of replicas and of traffic.",
 			do: func(ctx context.Context, s *stage) error {
 				return s.thenPause(ctx, s.product.Undrain(ctx, victim, s.line))
 			},
@@ -76,8 +82,8 @@ func weirActs() []act {
 // line passes on a line that kubectl weir told.
 func (s *stage) line(text string) { s.tell.say("  %s", text) }
 
-// thenPause waits a little after what was done, keeps the steps it took, and
-// tells its error.
+// thenPause waits a little after what was done, keeps the steps it took, tells
+// where replicas are, and tells its error.
 func (s *stage) thenPause(ctx context.Context, err error) error {
 	if err != nil {
 		return err
@@ -85,8 +91,10 @@ func (s *stage) thenPause(ctx context.Context, err error) error {
 	if err := hold(ctx, pause); err != nil {
 		return err
 	}
-	_, err = s.service(ctx)
-	return err
+	if _, err := s.service(ctx); err != nil {
+		return err
+	}
+	return s.tellDivision(ctx)
 }
 
 // service reads the application's GlobalService and keeps its steps.

@@ -18,6 +18,8 @@ type Record struct {
 	// ID is unique over all clients and runs.
 	ID    string `json:"id"`
 	Class string `json:"class"`
+	// Target is the host that was asked for.
+	Target string `json:"target,omitempty"`
 	// Due and Sent are when the schedule wanted the request out and when it
 	// went out, before a connection was looked for.
 	Due  int64 `json:"due"`

@@ -137,7 +137,7 @@ func Build(ctx context.Context, o Options) error {
 	return err
 }
 
-// write writes the keys, configurations and disks of all clusters.
+// write writes the keys, configurations and disks of all clusters. Without a store they have no nodes.
 func (f *Fleet) write(store string) error {
 	ca, err := newAuthority("weir rig CA", nil)
 	if err != nil {
@@ -153,6 +153,9 @@ func (f *Fleet) write(store string) error {
 		}
 		if err := writeKeys(c.dir, c.place, ca); err != nil {
 			return fmt.Errorf("cluster %q: %w", c.Name, err)
+		}
+		if store == "" {
+			continue
 		}
 		if err := c.writeNode(store); err != nil {
 			return err
@@ -293,6 +296,9 @@ func (f *Fleet) Down(ctx context.Context) error {
 	}
 	return remains(f.RunDir, f.bin)
 }
+
+// Repo is the root of weir's source that the fleet was started from.
+func (f *Fleet) Repo() string { return f.options.Repo }
 
 // Clusters returns the hub and the members, in that order.
 func (f *Fleet) Clusters() []*Cluster { return f.clusters }

@@ -40,19 +40,31 @@ type Case struct {
 // error what it found wrong. What was sent meanwhile must all be answered, and no POST executed twice.
 func (w *World) Case(t *testing.T, act func(context.Context, *Case) error) {
 	t.Helper()
-	w.play(t, brisk, act)
+	w.play(t, brisk, false, act)
+}
+
+// FederatedCase is [World.Case] with a workload that weir divides beside the application, under half of the load.
+func (w *World) FederatedCase(t *testing.T, act func(context.Context, *Case) error) {
+	t.Helper()
+	w.play(t, brisk, true, act)
+}
+
+// StepwiseFederatedCase is [World.FederatedCase] at the pace of [World.StepwiseCase].
+func (w *World) StepwiseFederatedCase(t *testing.T, act func(context.Context, *Case) error) {
+	t.Helper()
+	w.play(t, stepwise, true, act)
 }
 
 // StepwiseCase is [World.Case] with a policy by which traffic moves in several steps, so that there is a middle for things to
 // happen in.
 func (w *World) StepwiseCase(t *testing.T, act func(context.Context, *Case) error) {
 	t.Helper()
-	w.play(t, stepwise, act)
+	w.play(t, stepwise, false, act)
 }
 
-func (w *World) play(t *testing.T, pace v1alpha1.ShiftPace, act func(context.Context, *Case) error) {
+func (w *World) play(t *testing.T, pace v1alpha1.ShiftPace, federated bool, act func(context.Context, *Case) error) {
 	t.Helper()
-	session := w.load(t)
+	session := w.load(t, federated)
 	if err := w.setPace(t.Context(), pace); err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +127,9 @@ func (c *Case) restore(ctx context.Context) error {
 	}))
 	if err := c.WaitAtRest(ctx); err != nil {
 		all = append(all, err)
+	}
+	if c.Session.Federated() {
+		all = append(all, c.Session.WaitDivided(ctx))
 	}
 	if err := errors.Join(all...); err != nil {
 		return fmt.Errorf("bring the fleet back: %w", err)

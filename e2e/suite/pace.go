@@ -24,22 +24,26 @@ var (
 // paceLimit is how long weir may take to read an edit of a policy.
 const paceLimit = 30 * time.Second
 
-// setPace has the application's traffic move at a pace from now on.
-func (w *World) setPace(ctx context.Context, pace v1alpha1.ShiftPace) error {
-	if w.pace == pace {
-		return nil
-	}
-	err := w.fleet.Hub().Apply(ctx, fmt.Sprintf(`apiVersion: federation.weir.io/v1alpha1
+// applyPace gives the hub the policy.
+func (w *World) applyPace(ctx context.Context, pace v1alpha1.ShiftPace) error {
+	return w.fleet.Hub().Apply(ctx, fmt.Sprintf(`apiVersion: federation.weir.io/v1alpha1
 kind: TrafficPolicy
 metadata: {name: %s, namespace: %s}
 spec:
   pace: {maxStepPercent: %d, fenceStepPods: %d}
 `, policyName, demo.Namespace, pace.MaxStepPercent, pace.FenceStepPods))
-	if err != nil {
+}
+
+// setPace has the application's traffic move at a pace from now on.
+func (w *World) setPace(ctx context.Context, pace v1alpha1.ShiftPace) error {
+	if w.pace == pace {
+		return nil
+	}
+	if err := w.applyPace(ctx, pace); err != nil {
 		return err
 	}
 	c := &Case{Weir: w.weir.value}
-	err = c.Until(ctx, paceLimit, "the pace", func(ctx context.Context) (string, error) {
+	err := c.Until(ctx, paceLimit, "the pace", func(ctx context.Context) (string, error) {
 		gs, err := c.Echo(ctx)
 		if err != nil {
 			return "", err

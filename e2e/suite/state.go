@@ -25,6 +25,11 @@ func (c *Case) Echo(ctx context.Context) (v1alpha1.GlobalService, error) {
 	return c.Weir.Service(ctx, demo.Namespace, demo.Service)
 }
 
+// Web reads the GlobalService of the workload that weir divides.
+func (c *Case) Web(ctx context.Context) (v1alpha1.GlobalService, error) {
+	return c.Weir.Service(ctx, demo.Namespace, demo.Web)
+}
+
 // In gives a service's line of one cluster; zeros when it has none.
 func In(gs v1alpha1.GlobalService, cluster string) v1alpha1.GlobalServiceClusterStatus {
 	for _, c := range gs.Status.Clusters {
@@ -172,6 +177,14 @@ func because(conditions []metav1.Condition, kind string) string {
 	return c.Reason + ": " + c.Message
 }
 
+// NotTrue gives the reason and message of a condition that is not true; empty when it is.
+func NotTrue(conditions []metav1.Condition, kind string) string {
+	if meta.IsStatusConditionTrue(conditions, kind) {
+		return ""
+	}
+	return because(conditions, kind)
+}
+
 // picture is all that weir says, and the end of the hub's log, for one who looks for what went wrong.
 func (c *Case) picture(ctx context.Context) string {
 	var b strings.Builder
@@ -182,8 +195,27 @@ func (c *Case) picture(ctx context.Context) string {
 		text, _ := yaml.Marshal(gs)
 		fmt.Fprintf(&b, "%s\n", text)
 	}
+	if c.Session.Federated() {
+		b.WriteString(c.division(ctx))
+	}
 	log, err := c.hubLog(ctx)
 	fmt.Fprintf(&b, "the hub's log (%v):\n%s", err, log)
+	return b.String()
+}
+
+// division is what weir says of the workload that it divides.
+func (c *Case) division(ctx context.Context) string {
+	var b strings.Builder
+	if gs, err := c.Web(ctx); err == nil {
+		gs.ManagedFields = nil
+		text, _ := yaml.Marshal(gs)
+		fmt.Fprintf(&b, "%s\n", text)
+	}
+	if binding, err := c.Weir.Binding(ctx, demo.Namespace, demo.Web); err == nil {
+		binding.ManagedFields = nil
+		text, _ := yaml.Marshal(binding)
+		fmt.Fprintf(&b, "%s\n", text)
+	}
 	return b.String()
 }
 

@@ -35,6 +35,8 @@ type World struct {
 	weir     made[*product.Product]
 	session  made[*demo.Session]
 	pace     v1alpha1.ShiftPace // the one in force for the session
+	// federated says that the session has a workload that weir divides too.
+	federated bool
 }
 
 // made is something that takes long to make and is made once. What could not be made fails every test that needs it.
@@ -105,10 +107,17 @@ func (w *World) install(t *testing.T) (*product.Product, error) {
 	return product.Install(t.Context(), w.fleet, func(line string) { t.Log(line) }, demo.Namespace)
 }
 
-// load returns the application under load, deployed when it is asked for first.
-func (w *World) load(t *testing.T) *demo.Session {
+// load returns the application under load, deployed when it is asked for first. Federated asks for the workload that weir
+// divides, beside the application; one that runs already is welcome where it is not asked for.
+func (w *World) load(t *testing.T, federated bool) *demo.Session {
 	t.Helper()
 	weir := w.Weir(t)
+	if federated && !w.federated {
+		if err := w.closeSession(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.federated = true
+	}
 	if !w.session.done {
 		w.session.value, w.session.err = w.open(t, weir)
 		w.session.done = true
@@ -121,7 +130,13 @@ func (w *World) load(t *testing.T) *demo.Session {
 
 func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error) {
 	t.Helper()
-	session, err := demo.Open(t.Context(), w.fleet, weir, demo.Options{Rate: loadRate, Seed: 1, Out: t.Output()})
+	// A Service whose policy is not there is not served.
+	if err := w.applyPace(t.Context(), brisk); err != nil {
+		return nil, err
+	}
+	session, err := demo.Open(t.Context(), w.fleet, weir, demo.Options{
+		Rate: loadRate, Seed: 1, Out: t.Output(), Federated: w.federated, Policy: policyName,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +151,7 @@ func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error)
 // closeSession ends the load, if it runs.
 func (w *World) closeSession(ctx context.Context) error {
 	session := w.session.value
-	w.session, w.pace = made[*demo.Session]{}, v1alpha1.ShiftPace{}
+	w.session, w.pace, w.federated = made[*demo.Session]{}, v1alpha1.ShiftPace{}, false
 	if session == nil {
 		return nil
 	}

@@ -108,15 +108,56 @@ func TestTracesGoWhereTheValuesSayAndOverTLSUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
+func TestNamesAreAnsweredOnlyWhereAZoneIsGiven(t *testing.T) {
+	dns := func(values string) (args []string, services []*corev1.Service) {
+		for _, r := range resources(t, "mode: hub\nhub: {advertiseAddress: 'weir.example.com:8443', dns: "+values+"}\n") {
+			switch o := r.object.(type) {
+			case *appsv1.Deployment:
+				for _, arg := range o.Spec.Template.Spec.Containers[0].Args {
+					if strings.HasPrefix(arg, "--dns") {
+						args = append(args, arg)
+					}
+				}
+			case *corev1.Service:
+				if o.Name == "weir-hub-dns" {
+					services = append(services, o)
+				}
+			}
+		}
+		return args, services
+	}
+	if args, services := dns("{service: {type: LoadBalancer}}"); len(args)+len(services) > 0 {
+		t.Errorf("without a zone: %v, %v", args, services)
+	}
+	args, services := dns("{zone: g.example.com, ttl: 10s, nameServers: [{name: ns.g.example.com, addresses: [192.0.2.53, '2001:db8::53']}, {name: ns.example.net}], service: {type: NodePort, nodePort: 30053}}")
+	want := []string{"--dns-zone=g.example.com", "--dns-name-server=ns.g.example.com=192.0.2.53,2001:db8::53", "--dns-name-server=ns.example.net", "--dns-ttl=10s", "--dns-listen=:1053"}
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Error(diff)
+	}
+	if len(services) != 1 {
+		t.Fatalf("%d Services", len(services))
+	}
+	for i, p := range services[0].Spec.Ports {
+		if p.Port != 53 || p.NodePort != 30053 || p.Protocol != []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP}[i] || p.TargetPort.StrVal != p.Name {
+			t.Errorf("port %+v", p)
+		}
+	}
+}
+
 func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
 	all, hub := definitions(t, "../../../config/crd"), map[string][]byte{}
 	// Those that this build's controllers work for.
-	for _, plural := range []string{"clusters", "clusterdrains", "globalservices", "trafficpolicies"} {
+	for _, plural := range []string{
+		"clusters", "clusterdrains", "federateddeployments", "federatedservices", "globalservices", "replicaschedulingpreferences",
+		"resourcebindings", "trafficpolicies", "works",
+	} {
 		hub[plural+".federation.weir.io"] = all[plural+".federation.weir.io"]
 	}
 	agent := map[string][]byte{
 		"serviceexports.multicluster.x-k8s.io": mcscrd.ServiceExportCRD,
 		"serviceimports.multicluster.x-k8s.io": mcscrd.ServiceImportCRD,
+		// Who may write there.
+		"federationepochs.federation.weir.io": all["federationepochs.federation.weir.io"],
 	}
 	for mode, want := range map[string]map[string][]byte{"hub": hub, "agent": agent} {
 		got := map[string]bool{}

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -23,7 +24,7 @@ func send(ctx context.Context, args []string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	log.Info("sending", "client", c.Client, "target", c.Target, "ratePerSecond", c.Rate, "seed", c.Seed)
+	log.Info("sending", "client", c.Client, "targets", c.Targets, "ratePerSecond", c.Rate, "seed", c.Seed)
 	report, err := generator.Run(ctx, c)
 	if err != nil {
 		return err
@@ -47,8 +48,17 @@ func loadFlags(args []string) (generator.Config, bool, error) {
 	var stay bool
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.StringVar(&c.Client, "client", os.Getenv("POD_NAME"), "name of this client, from POD_NAME")
-	flags.StringVar(&c.Target, "target", "", "base URL, http://HOST:PORT (required)")
-	flags.StringVar(&c.Host, "host", "", "host to ask for, if not that of the target")
+	flags.Func("target", "base URL, http://HOST:PORT (required); given again: one more, each gets requests in turn", func(url string) error {
+		c.Targets = append(c.Targets, generator.Target{URL: url})
+		return nil
+	})
+	flags.Func("host", "host to ask for, if not that of the target named before it", func(host string) error {
+		if len(c.Targets) == 0 {
+			return errors.New("no --target stands before it")
+		}
+		c.Targets[len(c.Targets)-1].Host = host
+		return nil
+	})
 	flags.Float64Var(&c.Rate, "rate", 20, "requests a second over all classes")
 	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the schedule")
 	flags.DurationVar(&c.Duration, "duration", 0, "length of the run; 0 is until told")
@@ -60,7 +70,7 @@ func loadFlags(args []string) (generator.Config, bool, error) {
 	if err := parse(flags, args); err != nil {
 		return c, false, err
 	}
-	if c.Client == "" || c.Target == "" || c.Out == "" {
+	if c.Client == "" || len(c.Targets) == 0 || c.Out == "" {
 		fmt.Fprintln(os.Stderr, "app load: --client, --target and --out are required")
 		return c, false, errUsage
 	}

@@ -4,17 +4,20 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-io/weir/e2e/bench"
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/rig"
 )
 
-// newCommand returns the program's commands; they do no more than call package rig.
+// newCommand returns the program's commands; they do no more than call the packages.
 func newCommand() *cobra.Command {
 	var o rig.Options
 	root := &cobra.Command{
@@ -23,7 +26,7 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.RunDir, "run-dir", "", "folder of the running fleet (default weir-rig/run in the cache folder)")
 	root.PersistentFlags().StringVar(&o.CacheDir, "cache-dir", "", "folder of what is built once (default weir-rig in the user's cache folder)")
-	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o), auditCommand(&o), demo.NewCommand(&o))
+	root.AddCommand(upCommand(&o), downCommand(&o), buildCommand(&o), kubeconfigCommand(&o), loadCommand(&o), faultCommand(&o), auditCommand(&o), benchCommand(&o), demo.NewCommand(&o))
 	return root
 }
 
@@ -122,6 +125,20 @@ func auditCommand(o *rig.Options) *cobra.Command {
 				return err
 			}
 			return f.Audit(cmd.Context(), func(c rig.Check) { fmt.Fprintln(cmd.OutOrStdout(), c) })
+		},
+	}
+}
+
+func benchCommand(o *rig.Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "bench", Short: "Measure the hub on an API server that is started for it; a fleet that runs is ended", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			f, err := rig.UpHub(cmd.Context(), *o)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, f.Down(context.WithoutCancel(cmd.Context()))) }()
+			return bench.Bindings(cmd.Context(), f.Hub(), f.Repo(), cmd.OutOrStdout())
 		},
 	}
 }

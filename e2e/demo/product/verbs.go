@@ -8,7 +8,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+
+	"github.com/weir-io/weir/api/v1alpha1"
 )
 
 // Drain runs kubectl weir drain and returns when the cluster may be powered
@@ -40,6 +43,16 @@ func (p *Product) BeginUndrain(ctx context.Context, cluster string) error {
 // Status gives what kubectl weir status prints.
 func (p *Product) Status(ctx context.Context) (string, error) { return p.run(ctx, "status") }
 
+// Check gives what kubectl weir check prints, also where it found something that
+// stops weir.
+func (p *Product) Check(ctx context.Context) (string, error) {
+	out, err := p.run(ctx, "check")
+	if out != "" {
+		return out, nil // What was found is an answer.
+	}
+	return out, err
+}
+
 // told runs kubectl weir and passes on what it tells while it waits.
 func (p *Product) told(ctx context.Context, say func(string), args ...string) error {
 	cmd := p.command(ctx, args...)
@@ -65,4 +78,16 @@ func (p *Product) told(ctx context.Context, say func(string), args ...string) er
 		return fmt.Errorf("kubectl weir %s: %w: %s", strings.Join(args, " "), err, last)
 	}
 	return nil
+}
+
+// TakeOver takes a member from another hub that it belongs to.
+func (p *Product) TakeOver(ctx context.Context, cluster string) error {
+	_, err := p.run(ctx, "join", cluster, "--member-context", cluster, "--values", filepath.Join(p.fleet.RunDir, cluster+"-values.yaml"), "--take-over")
+	return err
+}
+
+// ClusterOf reads a member's Cluster.
+func (p *Product) ClusterOf(ctx context.Context, name string) (v1alpha1.Cluster, error) {
+	var c v1alpha1.Cluster
+	return c, p.read(ctx, "clusters", "", name, &c)
 }

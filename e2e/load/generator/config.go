@@ -12,15 +12,21 @@ import (
 	"github.com/weir-io/weir/e2e/load"
 )
 
+// Target is one place to send to.
+type Target struct {
+	// URL is the base: http, a host, a port, no path.
+	URL string
+	// Host replaces that of the URL in the requests, if set. An ingress gateway
+	// picks its route by it.
+	Host string
+}
+
 // Config says what to send, where, and what to keep of it.
 type Config struct {
 	// Client names this client in ids, files and reports.
 	Client string
-	// Target is the base URL: http, a host, a port, no path.
-	Target string
-	// Host replaces the host of the target in the requests, if set. An ingress
-	// gateway picks its route by it.
-	Host string
+	// Targets get the requests of each class in turn.
+	Targets []Target
 	// Rate is the number of requests a second over all classes.
 	Rate float64
 	// Seed picks the plan; equal seeds send alike.
@@ -49,19 +55,15 @@ const (
 )
 
 // complete checks the configuration and fills in the defaults.
-func (c Config) complete() (Config, *url.URL, error) {
+func (c Config) complete() (Config, error) {
 	if c.Client == "" {
-		return c, nil, errors.New("the client needs a name")
+		return c, errors.New("the client needs a name")
 	}
 	if c.Out == "" {
-		return c, nil, fmt.Errorf("client %q: an output directory is needed", c.Client)
+		return c, fmt.Errorf("client %q: an output directory is needed", c.Client)
 	}
-	u, err := url.Parse(c.Target)
-	if err != nil {
-		return c, nil, fmt.Errorf("target %q: %w", c.Target, err)
-	}
-	if u.Scheme != "http" || u.Port() == "" || (u.Path != "" && u.Path != "/") {
-		return c, nil, fmt.Errorf("target %q: want http://HOST:PORT", c.Target)
+	if len(c.Targets) == 0 {
+		return c, fmt.Errorf("client %q: a target is needed", c.Client)
 	}
 	if c.Mix == nil {
 		c.Mix = load.DefaultMix()
@@ -73,7 +75,27 @@ func (c Config) complete() (Config, *url.URL, error) {
 		c.SlowFor = defaultSlowFor
 	}
 	if c.SlowFor >= c.Timeout {
-		return c, nil, fmt.Errorf("slow requests take %s, the timeout is %s: every slow request would be lost", c.SlowFor, c.Timeout)
+		return c, fmt.Errorf("slow requests take %s, the timeout is %s: every slow request would be lost", c.SlowFor, c.Timeout)
 	}
-	return c, u, nil
+	return c, nil
+}
+
+// base checks the URL and gives it.
+func (t Target) base() (*url.URL, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, fmt.Errorf("target %q: %w", t.URL, err)
+	}
+	if u.Scheme != "http" || u.Port() == "" || (u.Path != "" && u.Path != "/") {
+		return nil, fmt.Errorf("target %q: want http://HOST:PORT", t.URL)
+	}
+	return u, nil
+}
+
+// name is the host that a target is asked for.
+func (t Target) name(base *url.URL) string {
+	if t.Host != "" {
+		return t.Host
+	}
+	return base.Host
 }

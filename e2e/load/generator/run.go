@@ -30,9 +30,17 @@ const (
 // returns it. The error tells of a run that could not be recorded as it should;
 // lost requests are no error.
 func Run(ctx context.Context, config Config) (load.Report, error) {
-	c, base, err := config.complete()
+	c, err := config.complete()
 	if err != nil {
 		return load.Report{}, err
+	}
+	senders := make([]*sender, 0, len(c.Targets))
+	for _, t := range c.Targets {
+		base, err := t.base()
+		if err != nil {
+			return load.Report{}, err
+		}
+		senders = append(senders, newSender(c, t, base))
 	}
 	schedule, err := load.NewSchedule(c.Seed, c.Rate, c.Mix)
 	if err != nil {
@@ -50,7 +58,7 @@ func Run(ctx context.Context, config Config) (load.Report, error) {
 	}
 	r := &run{
 		config: c, schedule: schedule, started: started,
-		sender: newSender(c, base), tally: newTally(file),
+		senders: senders, turn: map[load.Class]int{}, tally: newTally(file),
 	}
 	return r.all(ctx, file)
 }
@@ -60,7 +68,8 @@ type run struct {
 	config   Config
 	schedule *load.Schedule
 	started  time.Time
-	sender   *sender
+	senders  []*sender
+	turn     map[load.Class]int // whose turn it is, for each class
 	tally    *tally
 }
 
@@ -85,7 +94,9 @@ func (r *run) all(ctx context.Context, file *journal.File) (load.Report, error) 
 	flights.Wait()
 	hide()
 	watch.Wait()
-	r.sender.close()
+	for _, s := range r.senders {
+		s.close()
+	}
 
 	report, err := r.report()
 	return report, errors.Join(sendErr, stopErr, liveErr, r.tally.err(), file.Close(), err)
@@ -113,15 +124,25 @@ func (r *run) loop(ctx context.Context, flights *sync.WaitGroup) error {
 			return nil
 		case <-timer.C:
 		}
-		flights.Go(func() { r.one(flight, next.Class, number, due) })
+		to := r.next(next.Class)
+		flights.Go(func() { r.one(flight, to, next.Class, number, due) })
 	}
 }
 
+// next gives the target whose turn it is for a class.
+func (r *run) next(class load.Class) *sender {
+	turn := r.turn[class]
+	r.turn[class] = turn + 1
+	return r.senders[turn%len(r.senders)]
+}
+
 // one carries out one request, on record before and after.
-func (r *run) one(ctx context.Context, class load.Class, number int, due time.Time) {
-	rec := load.Record{ID: r.id(number), Class: class.String(), Due: due.UnixNano(), Sent: time.Now().UnixNano()}
+func (r *run) one(ctx context.Context, to *sender, class load.Class, number int, due time.Time) {
+	rec := load.Record{
+		ID: r.id(number), Class: class.String(), Target: to.name, Due: due.UnixNano(), Sent: time.Now().UnixNano(),
+	}
 	r.tally.sent(rec)
-	r.sender.send(ctx, class, &rec)
+	to.send(ctx, class, &rec)
 	r.tally.ended(rec)
 }
 

@@ -100,7 +100,7 @@ func books(t *testing.T, out, ledgers string) load.Books {
 
 func config(s site, out string) generator.Config {
 	return generator.Config{
-		Client: "m", Target: s.url, Rate: 150, Seed: 7, Out: out,
+		Client: "m", Targets: []generator.Target{{URL: s.url}}, Rate: 150, Seed: 7, Out: out,
 		Duration: 1200 * time.Millisecond, SlowFor: 100 * time.Millisecond,
 	}
 }
@@ -334,12 +334,16 @@ func TestARunWaitsForWhatIsInFlightWhenItIsEnded(t *testing.T) {
 
 func TestRunRefusesAConfigurationThatCannotGiveAnAccount(t *testing.T) {
 	good := config(site{url: "http://127.0.0.1:1"}, t.TempDir())
+	at := func(url string) func(*generator.Config) {
+		return func(c *generator.Config) { c.Targets = []generator.Target{{URL: "http://echo:1"}, {URL: url}} }
+	}
 	for name, spoil := range map[string]func(*generator.Config){
 		"no name":             func(c *generator.Config) { c.Client = "" },
 		"no output":           func(c *generator.Config) { c.Out = "" },
-		"no port":             func(c *generator.Config) { c.Target = "http://echo" },
-		"https":               func(c *generator.Config) { c.Target = "https://echo:1" },
-		"a path":              func(c *generator.Config) { c.Target = "http://echo:1/x" },
+		"no target":           func(c *generator.Config) { c.Targets = nil },
+		"no port":             at("http://echo"),
+		"https":               at("https://echo:1"),
+		"a path":              at("http://echo:1/x"),
 		"no rate":             func(c *generator.Config) { c.Rate = 0 },
 		"slow past timeout":   func(c *generator.Config) { c.SlowFor = c.Timeout + 10*time.Second },
 		"name with a slash":   func(c *generator.Config) { c.Client = "a/b" },

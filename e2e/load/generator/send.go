@@ -26,14 +26,15 @@ import (
 type sender struct {
 	base    *url.URL
 	host    string
+	name    string // what is asked for, as records name it
 	timeout time.Duration
 	slowFor time.Duration
 	conns   map[load.Protocol]*conns
 }
 
-func newSender(c Config, base *url.URL) *sender {
+func newSender(c Config, t Target, base *url.URL) *sender {
 	return &sender{
-		base: base, host: c.Host, timeout: c.Timeout, slowFor: c.SlowFor,
+		base: base, host: t.Host, name: t.name(base), timeout: c.Timeout, slowFor: c.SlowFor,
 		conns: map[load.Protocol]*conns{
 			load.HTTP1: newConns(load.HTTP1, base.Host),
 			load.HTTP2: newConns(load.HTTP2, base.Host),

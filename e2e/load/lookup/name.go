@@ -80,7 +80,7 @@ func (n *Name) look(ctx context.Context) error {
 		return err
 	}
 	n.asked++
-	id := uint16(n.asked) //nolint:gosec // each question has a socket of its own, so any id will do.
+	id := uint16(n.asked) // each question has a socket of its own, so any id will do
 	question, err := ask(id, n.Host)
 	if err != nil {
 		return err

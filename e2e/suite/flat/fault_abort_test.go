@@ -57,7 +57,3 @@ func TestADrainAbortedAtHalfTheWeightsGivesTheOldSplitBack(t *testing.T) {
 		return w > 0 && w < 333
 	})
 }
-
-func TestADrainAbortedWithPodsFencedGivesTheOldSplitBack(t *testing.T) {
-	abortAt(t, func(gs v1alpha1.GlobalService, _ time.Time) bool { return suite.In(gs, "c2").Fenced > 0 })
-}

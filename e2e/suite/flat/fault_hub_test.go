@@ -9,45 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-io/weir/api/v1alpha1"
-	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/suite"
 )
-
-func TestADrainLosesNothingWhileTheHubIsKilledAtEachStep(t *testing.T) {
-	world.StepwiseCase(t, func(ctx context.Context, c *suite.Case) error {
-		begin := time.Now()
-		if err := c.Weir.BeginDrain(ctx, "c2"); err != nil {
-			return err
-		}
-		killed := map[string]bool{}
-		err := c.Weir.FollowService(ctx, demo.Namespace, demo.Service, func(gs v1alpha1.GlobalService) (bool, error) {
-			for _, s := range suite.Taken(gs, begin, "", "") {
-				// A step that is taken anew after a kill is the same step.
-				key := s.Kind + ": " + s.Message
-				if killed[key] {
-					continue
-				}
-				killed[key] = true
-				c.Logf("killing the hub at step %s", key)
-				if err := c.Weir.KillHub(ctx); err != nil {
-					return false, err
-				}
-				if err := c.Weir.WaitHub(ctx); err != nil {
-					return false, err
-				}
-			}
-			return len(suite.Taken(gs, begin, "Done", "c2")) > 0, nil
-		})
-		if err != nil {
-			return err
-		}
-		if len(killed) < 4 {
-			return fmt.Errorf("the hub was killed at %d steps, want those of the weights, the fence and the end: %v", len(killed), killed)
-		}
-		return c.WaitSafe(ctx, "c2")
-	})
-}
 
 func TestTrafficGoesOnWithoutTheHub(t *testing.T) {
 	world.Case(t, func(ctx context.Context, c *suite.Case) error {

@@ -1,0 +1,105 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/adapter"
+)
+
+func TestAWorkloadIsOneThatFitsEverywhere(t *testing.T) {
+	d, err := workload(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := d.Validate(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	wish, errs := adapter.Wish(d, nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	known, err := newViews(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []sched.ClusterView
+	for name := range known {
+		m, ok := known.View(name)
+		if !ok || m.Age(m.ReceivedAt) != 0 {
+			t.Fatalf("view of %s: %+v", name, m)
+		}
+		v := sched.ClusterView{Cluster: name}
+		adapter.Watch(&v, m.View, 100)
+		all = append(all, v)
+	}
+	fleet, err := sched.NewFleet(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := adapter.Request(&wish)
+	decision := sched.NewBatch(fleet, nil).Decide(&request)
+	if decision.Unplaced > 0 || len(decision.Targets) != members {
+		t.Errorf("%+v", decision)
+	}
+	if _, ok := known.View("nobody"); ok {
+		t.Error("a member that is not there has a view")
+	}
+}
+
+func TestABindingCountsWhenAllOfItIsDecidedPlannedAndOnRecord(t *testing.T) {
+	whole := func() *v1alpha1.ResourceBinding {
+		b := &v1alpha1.ResourceBinding{}
+		b.Spec.Replicas = 3
+		b.Spec.Clusters = []v1alpha1.BindingCluster{{Name: "m000", Replicas: 2}, {Name: "m001", Replicas: 1}}
+		b.Spec.Plan = []v1alpha1.ClusterReplicas{{Name: "m000", Replicas: 2}}
+		b.Status.History = []v1alpha1.DecisionRecord{{}}
+		return b
+	}
+	if got := placedIn(whole()); got != 2 {
+		t.Errorf("in %d members", got)
+	}
+	for name, spoil := range map[string]func(*v1alpha1.ResourceBinding){
+		"not all placed": func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 },
+		"no plan":        func(b *v1alpha1.ResourceBinding) { b.Spec.Plan = nil },
+		"no record":      func(b *v1alpha1.ResourceBinding) { b.Status.History = nil },
+	} {
+		b := whole()
+		spoil(b)
+		if got := placedIn(b); got != 0 {
+			t.Errorf("%s: in %d members", name, got)
+		}
+	}
+}
+
+func TestRequestsAreCountedByMethodAndWatchesAreNot(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	r := &requests{}
+	client := &http.Client{Transport: r.count(http.DefaultTransport)}
+	for _, q := range []struct{ method, path string }{{"GET", "/a"}, {"GET", "/a?watch=true"}, {"PATCH", "/a"}, {"PATCH", "/b"}} {
+		request, err := http.NewRequestWithContext(t.Context(), q.method, server.URL+q.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+	}
+	if diff := cmp.Diff(map[string]int{"GET": 1, "PATCH": 2}, r.take()); diff != "" {
+		t.Error(diff)
+	}
+	if again := r.take(); len(again) > 0 {
+		t.Errorf("counted twice: %v", again)
+	}
+}
