@@ -246,6 +246,7 @@ func next(c *v1alpha1.Cluster, report *unjoined) []string {
 	out := []string{
 		"in the member, remove its agent: helm uninstall weir-agent -n weir-system (another name or namespace, if join was told one)",
 		"in the member, remove what join made: kubectl -n weir-system delete secrets -l app.kubernetes.io/managed-by=weir, and the Secret weir-agent-identity",
+		"in the member, once the agent is gone, let it forget its hub, so that another may take it: kubectl delete federationepochs weir",
 		fmt.Sprintf("on the hub, the namespace %s of its records is empty and may go: kubectl delete namespace %s --ignore-not-found", v1alpha1.MemberNamespace(c.Name), v1alpha1.MemberNamespace(c.Name)),
 		fmt.Sprintf("in the other members, take its remote secret from istiod where there is one (istio-remote-secret-%s): until then their proxies may still hold endpoints there", c.IstioID()),
 	}

@@ -171,7 +171,7 @@ func TestWhatAMemberKeepsThatIsGivenUpIsToldInBothForms(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("%v in\n%s", err, r.out)
 	}
-	if !got.Unjoined || !got.Forced || got.LeftCount != 3 || len(got.Left) != 1 || got.Step != "Done" || len(got.Next) != 5 {
+	if !got.Unjoined || !got.Forced || got.LeftCount != 3 || len(got.Left) != 1 || got.Step != "Done" || len(got.Next) != 6 {
 		t.Errorf("got %+v", got)
 	}
 }
