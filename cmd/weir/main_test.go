@@ -30,6 +30,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/weir-io/weir/controllers/election"
 	"github.com/weir-io/weir/controllers/fleettest"
 	"github.com/weir-io/weir/controllers/identity"
 	"github.com/weir-io/weir/controllers/member"
@@ -162,8 +163,29 @@ func TestServingEndsWithItsContextAndAnAddressThatIsTakenIsNamed(t *testing.T) {
 	if err := serve(t.Context(), listener.Addr().String(), http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
-	if err := (link{address: listener.Addr().String(), rotate: func(context.Context) error { return nil }}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
+	fresh := func(context.Context) error { return nil }
+	if err := (link{address: listener.Addr().String(), rotate: fresh}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAHubThatHasJustBegunToLeadReadsItsAuthorityAnewBeforeItLetsAgentsIn(t *testing.T) {
+	down := errors.New("down")
+	if err := (link{address: "127.0.0.1:0", rotate: func(context.Context) error { return down }}).Start(t.Context()); !errors.Is(err, down) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyTheHubThatLeadsIsReady(t *testing.T) {
+	lock := election.NewLock(fake.NewClientset(), "weir-system", election.Pod{Name: "hub-b", UID: "2"})
+	elected := make(chan struct{})
+	ready := leads(elected, lock)
+	if err := ready(nil); err == nil || !strings.Contains(err.Error(), "Lease weir-system/weir-hub: this one stands by") {
+		t.Errorf("got %v", err)
+	}
+	close(elected)
+	if err := ready(nil); err != nil {
+		t.Error(err)
 	}
 }
 

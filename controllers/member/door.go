@@ -79,6 +79,9 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 	return m, nil
 }
 
+// confirmTime is how long Confirm may take in one member: others wait for it.
+const confirmTime = 5 * time.Second
+
 // Confirm is Open for who writes nothing: it also looks, once a minute, whether the epoch there still is the term's.
 func (d *Door) Confirm(ctx context.Context, cluster *v1alpha1.Cluster) error {
 	if err := d.begin(ctx); err != nil {
@@ -88,7 +91,9 @@ func (d *Door) Confirm(ctx context.Context, cluster *v1alpha1.Cluster) error {
 	if err != nil {
 		return err
 	}
-	return m.confirm(ctx)
+	timed, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
+	return m.confirm(timed)
 }
 
 // Reach returns the connection to a member, and makes it where the credentials are new, for who reads: what it is told to

@@ -131,21 +131,21 @@ func (m *Member) take(ctx context.Context) error {
 }
 
 func (m *Member) takeNow(ctx context.Context) error {
-	var err error
 	for range takeTries {
-		var found *v1alpha1.FederationEpochSpec
-		var live *unstructured.Unstructured
-		if found, live, err = m.epoch(ctx); err != nil {
+		found, live, err := m.epoch(ctx)
+		if err != nil {
 			return err
 		}
-		if again, held := m.compare(ctx, found, live); held != nil {
-			return held
-		} else if again {
+		again, err := m.compare(ctx, found, live)
+		if err != nil {
+			return err
+		}
+		if again {
 			continue
 		}
 		epoch := m.term.Epoch()
 		if found == nil || found.Epoch < epoch {
-			err = m.writeEpoch(ctx, live, epoch)
+			err := m.writeEpoch(ctx, live, epoch)
 			if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 				continue
 			}
@@ -155,7 +155,7 @@ func (m *Member) takeNow(ctx context.Context) error {
 		}
 		return m.prove(ctx, epoch)
 	}
-	return fmt.Errorf("cluster %q: take the epoch: it changed at each look: %w", m.name, err)
+	return &HoldError{m.name, v1alpha1.ReasonEpochNotTaken, "its epoch changes at each look: several leaders take it at once"}
 }
 
 // compare says of what a member holds whether this term may write its epoch over it: an error where not, and again where

@@ -159,8 +159,14 @@ func (r *Reconciler) views(ctx context.Context, now time.Time) ([]sched.ClusterV
 }
 
 // healthOf is what liveness made of a cluster, as its status says. One that is not heard at all, of which nobody says that
-// it is dead, keeps what it has and gets nothing, as one that is cut off.
+// it is dead, keeps what it has and gets nothing, as one that is cut off. So does one in which this hub may not write.
 func healthOf(c *v1alpha1.Cluster) filter.Health {
+	if ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		switch ready.Reason {
+		case v1alpha1.ReasonOtherHub, v1alpha1.ReasonNewerLeader, v1alpha1.ReasonEpochNotTaken:
+			return filter.Partitioned
+		}
+	}
 	healthy := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionHealthy)
 	switch {
 	case healthy == nil || healthy.Status == metav1.ConditionTrue:

@@ -48,7 +48,7 @@ func TestTheOlderOfTwoHubsIsRefusedByTheMember(t *testing.T) {
 		}
 		c.Undo(func(ctx context.Context) error { return giveBack(ctx, c, c2, before.HubUID) })
 		second := v1alpha1.FederationEpochSpec{HubUID: "00000000-0000-0000-0000-00000000000b", Epoch: before.Epoch + 1}
-		if err := giveTo(ctx, c2, second); err != nil {
+		if err := holdAs(ctx, c2, second); err != nil {
 			return err
 		}
 		// Weir writes its rule anew where it is gone, which it may not do here any more.
@@ -121,8 +121,8 @@ func heldBy(ctx context.Context, c *rig.Cluster) (v1alpha1.FederationEpochSpec, 
 	return e.Spec, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e)
 }
 
-// giveTo writes who may write, marked as a leader of that hub marks it.
-func giveTo(ctx context.Context, c *rig.Cluster, by v1alpha1.FederationEpochSpec) error {
+// holdAs writes who may write, marked as a leader of that hub marks it.
+func holdAs(ctx context.Context, c *rig.Cluster, by v1alpha1.FederationEpochSpec) error {
 	client, err := c.Dynamic()
 	if err != nil {
 		return err
