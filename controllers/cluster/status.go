@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/resview/liveness"
 	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
@@ -189,6 +190,11 @@ func lastView(in input) string {
 	return fmt.Sprintf("what is shown is what it said last, of its nodes view %d of %s", v.Version, v.TrueAt.UTC().Format(time.RFC3339))
 }
 
+// elsewhere says whether somebody else holds the member, which is so whether or not its agent is heard.
+func elsewhere(held *member.HoldError) bool {
+	return held != nil && held.Reason != v1alpha1.ReasonEpochNotTaken
+}
+
 func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set setter) {
 	c := in.cluster
 	unserved := c.Spec.Unserved()
@@ -200,7 +206,7 @@ func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set 
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "BadCABundle", err.Error())
 	case noCredentials(in.door):
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoCredentials, in.door.Error())
-	case held != nil && held.Reason != v1alpha1.ReasonEpochNotTaken:
+	case elsewhere(held):
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, held.Reason, held.Message)
 	case alive.State == liveness.Unknown && in.door == nil && in.snapshot != nil:
 		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonAgentSilent,

@@ -219,8 +219,10 @@ func (m *Member) epoch(ctx context.Context) (*v1alpha1.FederationEpochSpec, *uns
 
 // noKind is the error where the agent's release does not know of epochs.
 func (m *Member) noKind() error {
-	return &HoldError{m.name, v1alpha1.ReasonEpochNotTaken,
-		"it does not know the kind FederationEpoch, or gives the hub no right to it, so nothing may be written there: install its agent's release, or upgrade it to the version of the hub"}
+	return &HoldError{
+		m.name, v1alpha1.ReasonEpochNotTaken,
+		"it does not know the kind FederationEpoch, or gives the hub no right to it, so nothing may be written there: install its agent's release, or upgrade it to the version of the hub",
+	}
 }
 
 // writeEpoch writes it over what was read, nil: nothing was.
