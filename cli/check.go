@@ -64,6 +64,9 @@ func (p *picture) findings() []finding {
 	for i := range p.Clusters {
 		c := &p.Clusters[i]
 		conditions("cluster "+c.Name, c.Status.Conditions, add)
+		if c.Status.Leaving != nil {
+			add("Warning", "cluster "+c.Name, "%s: kubectl weir unjoin %s waits for its end", leavingLine("on its way out,", c.Status.Leaving), c.Name)
+		}
 		if c.Status.Istio == nil {
 			add("Warning", "cluster "+c.Name, "no istiod was found: its services are not steered")
 			continue

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/unjoin"
 )
 
 // guide is the document that explains every verb.
@@ -127,6 +130,20 @@ func TestEveryCommandInTheDocumentsIsOne(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("only %d commands were looked at", seen)
+	}
+}
+
+// What unjoin answers is looked up there, and so are the steps.
+func TestEveryHoldAndEveryStepOfUnjoinIsInTheOperationsGuide(t *testing.T) {
+	text := section(t, "kubectl weir")
+	for _, code := range []string{
+		unjoin.NotHeard, unjoin.NotDrained, unjoin.Draining, unjoin.NotSafe, unjoin.TrafficRemains, unjoin.PodsRemain, unjoin.ReplicasRemain, unjoin.StillHeard,
+		string(v1alpha1.LeavingHeld), string(v1alpha1.LeavingTraffic), string(v1alpha1.LeavingCopies), string(v1alpha1.LeavingRoutes),
+		string(v1alpha1.LeavingRules), string(v1alpha1.LeavingDrains), string(v1alpha1.LeavingDone),
+	} {
+		if !strings.Contains(text, "`"+code+"`") {
+			t.Errorf("%s: %s is missing", guide, code)
+		}
 	}
 }
 

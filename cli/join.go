@@ -33,6 +33,7 @@ type joinFlags struct {
 	tokenTTL    time.Duration
 	values      string
 	release     string
+	takeOver    bool
 
 	// given says whether a flag was given.
 	given func(flag string) bool
@@ -49,7 +50,10 @@ Secret of the member), and writes the values with which the agent's chart is the
 
 It may be run again for the same member. What flags say then goes into the Cluster, and what they do not say stays. The hub's
 credentials and the join token are made anew, and the older ones serve no more. An agent that runs takes the new token
-when it dials next; its present certificate stays valid, and only deleting the Cluster ends that.`,
+when it dials next; its present certificate stays valid, and only deleting the Cluster ends that.
+
+A member that belongs to another hub is refused before anything is changed. --take-over takes it: from then on the other hub
+can write nothing there. What that one has made stays, and this hub takes over what it finds.`,
 		Example: "  kubectl weir join c2 --member-context c2 --region west\n  helm install weir-agent charts/weir --kube-context c2 -n weir-system -f c2-values.yaml",
 		Args:    exactly(1, "the name of the member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +72,7 @@ when it dials next; its present certificate stays valid, and only deleting the C
 	fl.DurationVar(&f.tokenTTL, "token-ttl", time.Hour, "how long the join token may be used")
 	fl.StringVar(&f.values, "values", "", "file to write the agent's values to, or - for standard output; default: CLUSTER-values.yaml")
 	fl.StringVar(&f.release, "release", "weir-agent", "name of the Helm release that will hold the agent")
+	fl.BoolVar(&f.takeOver, "take-over", false, "take the member from another hub that it belongs to")
 	return cmd
 }
 
@@ -80,6 +85,8 @@ type joined struct {
 	Changed []string `json:"changed,omitempty"`
 	Values  string   `json:"values,omitempty"`
 	Expires string   `json:"tokenExpires"`
+	// TakenFrom is the UID of another hub's namespace kube-system, to which the member belonged.
+	TakenFrom string `json:"takenFrom,omitempty"`
 
 	release string
 }
@@ -122,12 +129,16 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 	if err != nil {
 		return err
 	}
+	from, err := h.takeFrom(ctx, name, config, f.takeOver)
+	if err != nil {
+		return err
+	}
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("connect to member %q: %w", name, err)
 	}
 	m := &membership{kube: kube, namespace: f.namespace}
-	report := joined{Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339)}
+	report := joined{Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339), TakenFrom: from}
 	// What is new stands before what is old goes: whoever is interrupted here, or refused, may run it again.
 	var account []byte
 	if report.release, account, err = m.account(ctx, f, record.ID); err != nil {
@@ -201,6 +212,10 @@ func writeValues(o *options, f joinFlags, report joined, address string, out io.
 
 // text tells people what was done and what comes next.
 func (j joined) text(namespace string) string {
+	if from := j.TakenFrom; from != "" {
+		j.TakenFrom = ""
+		return fmt.Sprintf("cluster %s was taken from the hub %s, which can write nothing there any more.\n", j.Cluster, from) + j.text(namespace)
+	}
 	if j.Registration == registrationNew {
 		return fmt.Sprintf("cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir -n %s -f %s\n",
 			j.Cluster, j.Expires, j.release, namespace, j.Values)

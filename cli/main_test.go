@@ -38,7 +38,7 @@ type shell struct {
 func newShell(t *testing.T, objects ...client.Object) *shell {
 	t.Helper()
 	s := &shell{T: t, home: t.TempDir()}
-	s.hub = fleettest.NewAPIServer(t, append(objects, &corev1.ConfigMap{
+	s.hub = fleettest.NewAPIServer(t, append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "hub-1"}}, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "weir-system", Name: identity.HubConfigMap},
 		Data:       map[string]string{identity.KeyAddress: "hub.example.com:443", identity.KeyCA: "hub's CA"},
 	})...)

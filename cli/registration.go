@@ -41,6 +41,9 @@ func (h *hub) registered(ctx context.Context, name string, ca []byte) (*v1alpha1
 	if err != nil {
 		return nil, fmt.Errorf("read cluster %q: %w", name, err)
 	}
+	if !have.DeletionTimestamp.IsZero() {
+		return nil, fmt.Errorf("cluster %q is on its way out: wait until it is gone (kubectl weir unjoin %s waits), then join again", name, name)
+	}
 	if !bytes.Equal(bytes.TrimSpace(have.Spec.CABundle), bytes.TrimSpace(ca)) {
 		return nil, fmt.Errorf("cluster %q is registered already with another CA (%s): give this one another name, or delete the Cluster object first",
 			name, have.Spec.APIEndpoint)

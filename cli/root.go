@@ -97,7 +97,7 @@ It talks to the hub: the cluster that --context (or the current context) names.`
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &ExitError{ExitUsage, err} })
-	root.AddCommand(newJoin(o), newDrain(o), newUndrain(o), newStatus(o), newCheck(o))
+	root.AddCommand(newJoin(o), newDrain(o), newUndrain(o), newStatus(o), newCheck(o), newExplain(o), newTop(o), newUnjoin(o))
 	return root
 }
 

@@ -49,6 +49,12 @@ func TestAWrongCommandLineEndsWithTwoAndAsksNobody(t *testing.T) {
 		"no patience":        {"drain c2 --proxy-timeout -1s", "--proxy-timeout -1s"},
 		"no member named":    {"join c2", "--member-context or --member-kubeconfig"},
 		"no life":            {"join c2 --member-context x --token-ttl 0s", "--token-ttl 0s"},
+		"no kind":            {"explain shop/api", "explain takes a kind and NAMESPACE/NAME"},
+		"no such kind":       {"explain pod shop/api", `explain knows no kind "pod": give fdep, rb or gsvc`},
+		"no namespace":       {"explain fdep api", "NAMESPACE/NAME"},
+		"nothing to let go":  {"unjoin", "unjoin takes one cluster"},
+		"a time before now":  {"unjoin c2 --timeout -1s", "--timeout -1s"},
+		"a table of one":     {"top c1", "top takes no argument"},
 		"two documents":      {"join c2 --member-context x --values - -o json", "--values -"},
 	}
 	for name, c := range cases {

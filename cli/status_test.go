@@ -89,6 +89,7 @@ func moving() *picture {
 func costly() *picture {
 	p := moving()
 	p.Clusters[0].Status.Findings = []v1alpha1.ClusterFinding{{Check: "T1", Severity: "Error", Subject: "demo/wild", Message: "a wildcard rule.", Remedy: "Narrow it."}}
+	p.Clusters[2].Status.Leaving = &v1alpha1.LeavingStatus{Step: v1alpha1.LeavingCopies, Waiting: []string{"the copy of service shop/web goes"}}
 	p.Clusters[1].Status.Istio.MissingProxies = []string{"demo/web-1: starting"}
 	p.Services[0].Status.Foreign = []string{"c1: VirtualService demo/by-hand"}
 	p.Services[0].Status.Cost = &v1alpha1.ProxyCost{EnvoyClusters: 3, Endpoints: 27, Bytes: 240000}

@@ -31,6 +31,7 @@ type Batch struct {
 	parts   []divide.Cluster // the same clusters, as divide takes them
 	reasons []reason.Reason
 	split   divide.Divider // keeps its own scratch
+	serving serving        // of the kind that was asked about last
 
 	shortOf   [2]int64 // what shortText was made of
 	shortText string

@@ -6,6 +6,7 @@ package sched
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -227,6 +228,23 @@ func TestOneFleetServesManyBatchesAtOnce(t *testing.T) {
 	for _, decisions := range got {
 		if diff := cmp.Diff(want, decisions); diff != "" {
 			t.Fatal(diff)
+		}
+	}
+}
+
+func TestABatchAsksForEachKindWhoServesIt(t *testing.T) {
+	shared := []string{"apps/v1/Deployment", "v1/Pod"}
+	serving := func(apis []string) func(*ClusterView) { return func(v *ClusterView) { v.Serves = apis } }
+	b := newBatch(t, view("c1", serving(shared)), view("c2", serving(shared)), view("c3", serving(shared[1:])), view("c4"))
+	for _, c := range []struct{ kind, want string }{
+		{"apps/v1/Deployment", "true true false true"},
+		{"v1/Pod", "true true true true"},
+		{"batch/v1/Job", "false false false true"},
+		{"", "true true true true"},
+		{"apps/v1/Deployment", "true true false true"},
+	} {
+		if got := strings.Trim(fmt.Sprint(b.serves(c.kind)), "[]"); got != c.want {
+			t.Errorf("%q: %s, want %s", c.kind, got, c.want)
 		}
 	}
 }

@@ -64,6 +64,17 @@ func stands(pairs ...any) func(*Request) {
 	}
 }
 
+// full lets a cluster count as full, in which some of what stands waits for a node.
+func full(cluster string, waiting int64) func(*Request) {
+	return func(r *Request) {
+		r.Full = map[string]bool{cluster: true}
+		if stands, ok := r.Current[cluster]; ok {
+			stands.Waiting = waiting
+			r.Current[cluster] = stands
+		}
+	}
+}
+
 func region(name string) func(*Request) {
 	return func(r *Request) {
 		r.Where.Fields = match.Selector{{Key: filter.Region, Operator: match.In, Values: []string{name}}}
@@ -142,9 +153,10 @@ func wishes(t *rapid.T, workload string) Request {
 	if rapid.Bool().Draw(t, "anywhere") {
 		region("north")(&r)
 	}
-	r.Current = map[string]Placement{}
+	r.Current, r.Full = map[string]Placement{}, map[string]bool{}
 	for i := range 7 {
 		name := fmt.Sprintf("c%d", i)
+		r.Full[name] = rapid.IntRange(0, 5).Draw(t, "full") == 0
 		if rapid.Bool().Draw(t, "stands") {
 			n := small.Draw(t, "standing")
 			r.Current[name] = Placement{Replicas: n, Waiting: rapid.Int64Range(0, n).Draw(t, "waiting")}

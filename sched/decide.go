@@ -25,6 +25,7 @@ type candidate struct {
 	room          int64 // how many it can hold in all
 	weight, fresh int64
 	soft          bool
+	full          bool // whatever the view shows
 	given         int64
 }
 
@@ -36,9 +37,10 @@ func (b *Batch) Decide(r *Request) Decision {
 	all := b.all
 	b.gather(r, all)
 	// 1. filter
+	served := b.serves(r.Where.Kind)
 	for i := range all {
 		c := &all[i]
-		c.outcome, c.code, c.message = filter.Judge(&r.Where, &b.fleet.members[i].filter)
+		c.outcome, c.code, c.message = filter.Judge(&r.Where, &b.fleet.members[i].filter, served[i])
 	}
 	// 2. fit, 3. score
 	for i := range all {
@@ -77,6 +79,11 @@ func (b *Batch) gather(r *Request, all []candidate) {
 			all[i].seeker = b.fleet.catalogue.Seeker(&pod)
 		}
 	}
+	for name, full := range r.Full {
+		if i, ok := b.fleet.index[name]; ok {
+			all[i].full = full
+		}
+	}
 	for name, current := range r.Current {
 		if i, ok := b.fleet.index[name]; ok {
 			all[i].present = min(max(current.Replicas, 0), divide.MaxTotal)
@@ -91,7 +98,7 @@ func (b *Batch) measure(r *Request, c *candidate, i int, wanted int64) {
 	c.soft = m.softTaint(r.Where.Tolerations)
 	c.weight, c.fresh = score.Weights(c.bounds.Weight, m.filter.Health == filter.Suspect, c.soft)
 	more := min(wanted, c.bounds.Max) - c.running
-	if more <= 0 {
+	if more <= 0 || c.full {
 		c.room = c.running
 		return
 	}

@@ -108,6 +108,9 @@ func (b *Batch) explainBounds(d *Decision, i int, c *candidate, least int64) {
 
 // lack says why no more fit.
 func (b *Batch) lack(i int, c *candidate) (reason.Code, string) {
+	if c.full {
+		return reason.PlacementFailed, "its view shows room, and pods of the workload found no node there: it counts as full for a while"
+	}
 	if c.fits > 0 {
 		return reason.NoRoom, fmt.Sprintf("its nodes have room for %d in all", c.room)
 	}

@@ -40,7 +40,7 @@ func NewFleet(views []ClusterView) (*Fleet, error) {
 		m := member{view: v, confidence: min(max(v.Confidence, 0), 100), hash: hash(v.Cluster)}
 		m.filter = filter.Cluster{
 			Name: v.Cluster, Fields: fields(v), Labels: v.Labels, Taints: v.Taints,
-			Duty: v.Duty, Health: v.Health, Seen: v.Seen, Stale: m.confidence == 0, Serves: v.Serves,
+			Duty: v.Duty, Health: v.Health, Seen: v.Seen, Stale: m.confidence == 0,
 		}
 		if m.confidence < 100 {
 			m.old = fmt.Sprintf("the view is not fresh: %d percent of the room in it count", m.confidence)

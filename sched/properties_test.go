@@ -62,6 +62,18 @@ func TestNothingNewIsPlacedWhereItDoesNotFit(t *testing.T) {
 	})
 }
 
+func TestAClusterThatCountsAsFullKeepsWhatRunsAndGetsNothing(t *testing.T) {
+	decisions(t, func(t *rapid.T, views []ClusterView, r Request, d Decision) {
+		for _, v := range views {
+			current := r.Current[v.Cluster]
+			closed := !v.Seen || v.Health == filter.Dead || v.Health == filter.Partitioned || v.Confidence == 0 || len(v.Taints) > 0
+			if got := d.Replicas(v.Cluster); r.Full[v.Cluster] && !closed && got > current.Replicas-current.Waiting {
+				t.Fatalf("%s gets %d beside %+v", v.Cluster, got, current)
+			}
+		}
+	})
+}
+
 func TestAClusterThatMayNotHoldAnythingHoldsNothing(t *testing.T) {
 	decisions(t, func(t *rapid.T, views []ClusterView, r Request, d Decision) {
 		for _, v := range views {

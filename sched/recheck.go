@@ -51,7 +51,7 @@ func (b *Batch) object(r *Request, t *Target) (remedy Remedy, message string) {
 		return PlanAgain, "the cluster is no longer registered"
 	}
 	m := &b.fleet.members[i]
-	outcome, _, why := filter.Judge(&r.Where, &m.filter)
+	outcome, _, why := filter.Judge(&r.Where, &m.filter, b.serves(r.Where.Kind)[i])
 	pod, special := r.Pods[t.Cluster]
 	if !special {
 		pod = r.Pod

@@ -28,6 +28,9 @@ type Request struct {
 	Bounds  map[string]Bounds
 	// Current is where it is now.
 	Current map[string]Placement
+	// Full are clusters that count as full whatever their views show: the workload's pods found no node there. They keep
+	// what runs.
+	Full map[string]bool
 	// Rebalance moves what stands to where the weights want it. Without it only what has to move does.
 	Rebalance bool
 }

@@ -51,6 +51,8 @@ func TestDecisionsAndTheirReasons(t *testing.T) {
 		"tainted keeps":            {request(9, stands("c1", 3, "c2", 3, "c3", 3)), second(taint(match.NoSchedule)), "c1:3 c2:3 c3:3 left:0 c2/Tainted"},
 		"evicted":                  {request(9, stands("c1", 3, "c2", 3, "c3", 3)), second(taint(match.NoExecute)), "c1:5 c3:4 left:0 c2/Evicted"},
 		"softly tainted":           {request(10), second(taint(match.PreferNoSchedule)), "c1:4 c2:2 c3:4 left:0 c2/SoftTaint"},
+		"pods found no node":       {request(9, stands("c1", 3, "c2", 3, "c3", 3), full("c2", 2)), three, "c1:4 c2:1 c3:4 left:0 c2/PlacementFailed"},
+		"no pod found a node":      {request(9, full("c2", 0)), three, "c1:5 c3:4 left:0 c2/BelowMinimum c2/PlacementFailed"},
 		"not served":               {request(9), second(func(v *ClusterView) { v.Serves = []string{"apps/v1beta2"} }), "c1:5 c3:4 left:0 c2/NotServed"},
 		"free in sum, not in shapes": {
 			request(9, func(r *Request) { r.Pod.Need = amounts{"cpu": 4000} }),

@@ -45,6 +45,9 @@ type ClusterStatus struct {
 	// istio in the member. Unset: none was found.
 	// +optional
 	Istio *IstioStatus `json:"istio,omitempty"`
+	// leaving says how far the member is on its way out, as kubectl weir unjoin asked. Unset: it stays.
+	// +optional
+	Leaving *LeavingStatus `json:"leaving,omitempty"`
 }
 
 // AgentStatus is what the hub knows of a member's agent.
@@ -187,3 +190,46 @@ type ClusterFinding struct {
 //
 // +kubebuilder:validation:Enum=Error;Warning;Info
 type FindingSeverity string
+
+// LeavingStatus is how far a member is on its way out.
+type LeavingStatus struct {
+	// step under way: Held, Traffic, Copies, Routes, Rules, Drains or Done.
+	// +required
+	Step LeavingStep `json:"step"`
+	// waiting says what the step waits for, 20 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +optional
+	Waiting []string `json:"waiting,omitempty"`
+	// left names what weir put into the member and could not take away, 50 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +optional
+	Left []string `json:"left,omitempty"`
+	// leftCount is the length of the whole list.
+	// +optional
+	LeftCount int32 `json:"leftCount,omitempty"`
+	// doneAt is when nothing was left to do. The Cluster goes a moment later.
+	// +optional
+	DoneAt *metav1.Time `json:"doneAt,omitempty"`
+}
+
+// LeavingStep says what is being done to let a member go.
+//
+// +kubebuilder:validation:Enum=Held;Traffic;Copies;Routes;Rules;Drains;Done
+type LeavingStep string
+
+// The steps in their order: replicas stand there still, and nothing is taken away; traffic may still go there; copies of
+// federated objects are deleted; the routes are; subsets, exports, Services that stand in and fences are; its ClusterDrain
+// goes; and nothing is left to do.
+const (
+	LeavingHeld    LeavingStep = "Held"
+	LeavingTraffic LeavingStep = "Traffic"
+	LeavingCopies  LeavingStep = "Copies"
+	LeavingRoutes  LeavingStep = "Routes"
+	LeavingRules   LeavingStep = "Rules"
+	LeavingDrains  LeavingStep = "Drains"
+	LeavingDone    LeavingStep = "Done"
+)

@@ -21,6 +21,23 @@ const (
 // on the workloads that it owns; a workload without it is a user's, whose pods weir never adds to or removes.
 const AnnotationBinding = "weir.io/binding"
 
+// AnnotationReleased is, on a GlobalService that no member has any more, when its routes were removed. Weir writes it.
+const AnnotationReleased = "weir.io/released-at"
+
+// What kubectl weir unjoin puts on a Cluster before it deletes it. A Cluster without the finalizer is forgotten at once, with
+// all that weir put into the member left there.
+const (
+	// FinalizerUnjoin holds a deleted Cluster until weir has taken away what it put into the member.
+	FinalizerUnjoin = "weir.io/unjoin"
+	// AnnotationUnjoin says how: UnjoinClean, or UnjoinForce for a member that is gone for good. Else: UnjoinClean.
+	AnnotationUnjoin = "weir.io/unjoin"
+	// AnnotationRoutesGone is when weir's routes were seen gone from a member that leaves. Weir writes it.
+	AnnotationRoutesGone = "weir.io/routes-gone-at"
+
+	UnjoinClean = "Clean"
+	UnjoinForce = "Force"
+)
+
 // Condition types, in the order in which they are shown.
 const (
 	ConditionReady          = "Ready"
@@ -58,6 +75,12 @@ const (
 	ReasonHPA = "HPA"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"
+	// ReasonOtherHub says that a member belongs to another hub: nothing is written there.
+	ReasonOtherHub = "OtherHub"
+	// ReasonNewerLeader says that a newer leader of the hub, or a copy of it, has taken the member since.
+	ReasonNewerLeader = "NewerLeader"
+	// ReasonEpochNotTaken says that the member cannot be held to the hub's epoch yet: nothing is written there.
+	ReasonEpochNotTaken = "EpochNotTaken"
 	// ReasonBudgetExceeded says that the rules would cost each proxy more than the budget allows.
 	ReasonBudgetExceeded = "BudgetExceeded"
 )

@@ -40,6 +40,14 @@ type FederationEpochList struct {
 // FederationEpochName is the name of the one FederationEpoch in a member.
 const FederationEpochName = "weir"
 
+// Annotations of everything that weir writes in a member, by which an admission policy there tells who wrote it.
+const (
+	// AnnotationHub is the UID of the hub: see FederationEpochSpec.HubUID.
+	AnnotationHub = "weir.io/hub"
+	// AnnotationEpoch is the epoch of the leader that wrote it last.
+	AnnotationEpoch = "weir.io/epoch"
+)
+
 // FederationEpochSpec is who may write.
 type FederationEpochSpec struct {
 	// hubUID is the UID of the hub's namespace kube-system: the identity of that cluster.

@@ -143,7 +143,55 @@ type GlobalServiceClusterStatus struct {
 	// +kubebuilder:validation:items:MaxLength=320
 	// +optional
 	Workloads []string `json:"workloads,omitempty"`
+	// budgets are the PodDisruptionBudgets there that select pods of the Service. Their pods are counted over all members.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
+	Budgets []DisruptionBudget `json:"budgets,omitempty"`
 }
+
+// DisruptionBudget is what one PodDisruptionBudget asks for.
+type DisruptionBudget struct {
+	// name of the PodDisruptionBudget.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// minAvailable is how many pods must be ready. Unset: maxUnavailable says it.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	// +optional
+	MinAvailable *int32 `json:"minAvailable,omitempty"`
+	// maxUnavailable is how many of the pods that are wanted may be away. Unset: minAvailable says it.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	// +optional
+	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+	// unit of the number: Pods, or Percent of the pods that are wanted.
+	// +required
+	Unit BudgetUnit `json:"unit"`
+	// otherPods are those that it selects there besides the Service's.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	// +optional
+	OtherPods int32 `json:"otherPods,omitempty"`
+	// otherReady are those of them that are ready.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	// +optional
+	OtherReady int32 `json:"otherReady,omitempty"`
+}
+
+// BudgetUnit is what the number of a budget counts.
+//
+// +kubebuilder:validation:Enum=Pods;Percent
+type BudgetUnit string
+
+// Units of a budget.
+const (
+	BudgetPods    BudgetUnit = "Pods"
+	BudgetPercent BudgetUnit = "Percent"
+)
 
 // WeightStatus is one member's weight, in thousandths.
 type WeightStatus struct {

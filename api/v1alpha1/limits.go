@@ -40,6 +40,9 @@ const (
 	MaxDecisionReasons = 50
 	// MaxReasonMessage is the length of the longest sentence in a reason of a decision, in characters.
 	MaxReasonMessage = 512
+	// MaxLeavingWaits is how many things a member that leaves waits for by name, and MaxLeft how many that it keeps it names.
+	MaxLeavingWaits = 20
+	MaxLeft         = 50
 	// MaxMessage is the length of the longest sentence in a status, in characters.
 	MaxMessage = 1024
 )

@@ -25,8 +25,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
@@ -72,7 +70,7 @@ func rows(t *testing.T) map[string][][]string {
 }
 
 func TestEveryFlagIsInTheOperationsGuideWithItsDefaultAndNoOther(t *testing.T) {
-	for _, name := range []string{"POD_NAMESPACE", "POD_NAME", "POD_IP"} {
+	for _, name := range []string{"POD_NAMESPACE", "POD_NAME", "POD_UID", "POD_IP"} {
 		t.Setenv(name, "")
 	}
 	said := rows(t)
@@ -174,8 +172,8 @@ func registered(t *testing.T) map[string]metric {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	r := &recorder{prometheus.NewRegistry(), map[string]metric{}}
-	kube := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "hub-1"}})
-	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "hub.example.com:443"}, kube, r, log); err != nil {
+	kube := fake.NewClientset()
+	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "hub.example.com:443"}, kube, "hub-1", r, log); err != nil {
 		t.Fatal(err)
 	}
 	o := agentOptions{hub: "hub.example.com:443", cluster: "c1", namespace: "weir-system", podName: "agent-0", istioNamespace: "istio-system", rootNamespace: "istio-system"}

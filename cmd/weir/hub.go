@@ -21,11 +21,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +39,7 @@ import (
 	"github.com/weir-io/weir/controllers/binding"
 	"github.com/weir-io/weir/controllers/cluster"
 	"github.com/weir-io/weir/controllers/drain"
+	"github.com/weir-io/weir/controllers/election"
 	"github.com/weir-io/weir/controllers/globalservice"
 	"github.com/weir-io/weir/controllers/identity"
 	"github.com/weir-io/weir/controllers/member"
@@ -48,6 +50,7 @@ import (
 	"github.com/weir-io/weir/controllers/status"
 	"github.com/weir-io/weir/controllers/sync"
 	"github.com/weir-io/weir/controllers/tracing"
+	"github.com/weir-io/weir/controllers/unjoin"
 	"github.com/weir-io/weir/resview/stream"
 )
 
@@ -65,6 +68,7 @@ type hubOptions struct {
 	budgetClusters int32
 	budgetEndpoint int32
 	names          namesOptions
+	leader         leaderOptions
 }
 
 func newHubCommand(log func() *slog.Logger) *cobra.Command {
@@ -88,6 +92,7 @@ func newHubCommand(log func() *slog.Logger) *cobra.Command {
 	f.StringVar(&o.istioNamespace, "istio-namespace", "istio-system", "namespace of istiod in every member")
 	f.DurationVar(&o.sightLost, "sight-lost-after", 30*time.Second, "how long a member may be silent before its facts count as old and nothing rests on them")
 	f.Int32Var(&o.budgetClusters, "budget-clusters", 2000, "how many Envoy clusters weir's rules may add to one proxy")
+	o.leader.add(f)
 	f.Int32Var(&o.budgetEndpoint, "budget-endpoints", 20000, "how many endpoints weir's rules may add to one proxy")
 	o.names.flags(f)
 	return cmd
@@ -108,7 +113,7 @@ func (o hubOptions) validate() error {
 	if _, _, err := net.SplitHostPort(o.otlpEndpoint); o.otlpEndpoint != "" && err != nil {
 		return fmt.Errorf("--otlp-endpoint %q is not host:port: %w", o.otlpEndpoint, err)
 	}
-	return nil
+	return o.leader.validate()
 }
 
 func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
@@ -120,6 +125,7 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	klog.SetSlogLogger(log)
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
@@ -128,11 +134,19 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make client of the hub's API server: %w", err)
 	}
-	m, err := newManager(o, names, config)
+	lock, err := o.leader.lock(config, o.namespace)
 	if err != nil {
 		return err
 	}
-	server, rotate, err := newLink(ctx, o, kube, metrics.Registry, log)
+	m, err := newManager(o, names, config, lock)
+	if err != nil {
+		return err
+	}
+	uid, err := hubUID(ctx, kube)
+	if err != nil {
+		return err
+	}
+	server, rotate, err := newLink(ctx, o, kube, uid, metrics.Registry, log)
 	if err != nil {
 		return err
 	}
@@ -146,10 +160,11 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 		defer cancel()
 		_ = provider.Shutdown(stop) // what could not be sent by then is lost with the collector
 	}()
-	if err := addControllers(m, o, names, server, tracing.New(provider)); err != nil {
+	term := member.NewTerm(uid, &election.Record{Client: kube, Namespace: o.namespace, Leader: lock.Identity()})
+	if err := addControllers(m, o, kube, names, server, term, tracing.New(provider)); err != nil {
 		return err
 	}
-	if err := m.Add(link{server: server, address: o.listen}); err != nil {
+	if err := m.Add(link{server: server, address: o.listen, rotate: rotate}); err != nil {
 		return fmt.Errorf("add the agents' server: %w", err)
 	}
 	if err := m.Add(rotator{rotate: rotate}); err != nil {
@@ -161,7 +176,8 @@ func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
 	return m.Start(ctx)
 }
 
-func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager, error) {
+// newManager makes what runs the hub's parts: all of them once the lock is held, but for health and metrics.
+func newManager(o hubOptions, names names, config *rest.Config, lock resourcelock.Interface) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register Kubernetes types: %w", err)
@@ -173,6 +189,8 @@ func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: o.metrics, ExtraHandlers: names.handlers()},
 		HealthProbeBindAddress: o.health,
+		LeaderElection:         true, LeaderElectionResourceLockInterface: lock, LeaderElectionReleaseOnCancel: true,
+		LeaderElectionID: election.LeaseName, LeaseDuration: &o.leader.lease, RenewDeadline: &o.leader.renew, RetryPeriod: &o.leader.retry,
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
 		}},
@@ -183,7 +201,7 @@ func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager
 	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add health check: %w", err)
 	}
-	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	if err := m.AddReadyzCheck("leads", leads(m.Elected(), lock)); err != nil {
 		return nil, fmt.Errorf("add readiness check: %w", err)
 	}
 	return m, names.join(m)
@@ -191,7 +209,7 @@ func newManager(o hubOptions, names names, config *rest.Config) (manager.Manager
 
 // newLink opens the authority, makes the agents' server, whose metrics it registers with to, and publishes where it is. It
 // returns what keeps the authority, and what is published of it, up to date.
-func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, to prometheus.Registerer, log *slog.Logger) (*stream.Server, func(context.Context) error, error) {
+func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, uid string, to prometheus.Registerer, log *slog.Logger) (*stream.Server, func(context.Context) error, error) {
 	store := &identity.Authority{Client: kube, Namespace: o.namespace}
 	authority, err := stream.OpenAuthority(ctx, store, time.Now())
 	if err != nil {
@@ -203,13 +221,9 @@ func newLink(ctx context.Context, o hubOptions, kube kubernetes.Interface, to pr
 		}
 		return identity.Publish(ctx, kube, o.namespace, o.advertise, authority.Bundle())
 	}
-	system, err := kube.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read namespace %s, whose UID identifies the hub: %w", metav1.NamespaceSystem, err)
-	}
 	server, err := stream.NewServer(stream.ServerConfig{
 		Authority: authority, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
-		HubUID: string(system.UID), Logger: log, Metrics: to,
+		HubUID: uid, Logger: log, Metrics: to,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -245,8 +259,10 @@ func newTraces(ctx context.Context, o hubOptions) (*sdktrace.TracerProvider, err
 	return sdktrace.NewTracerProvider(options...), nil
 }
 
-func addControllers(m manager.Manager, o hubOptions, names names, server *stream.Server, tracer *tracing.Tracer) error {
-	door := member.NewDoor(m.GetClient(), o.namespace)
+func addControllers(
+	m manager.Manager, o hubOptions, kube kubernetes.Interface, names names, server *stream.Server, term *member.Term, tracer *tracing.Tracer,
+) error {
+	door := member.NewDoor(m.GetClient(), o.namespace, term)
 	for _, c := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&cluster.Reconciler{Client: m.GetClient(), Door: door, Members: server, Recorder: m.GetEventRecorder("weir-cluster"), Now: time.Now},
 		&policy.Reconciler{Client: m.GetClient()},
@@ -258,6 +274,10 @@ func addControllers(m manager.Manager, o hubOptions, names names, server *stream
 		},
 		&shift.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder("weir-shift"), Tracer: tracer, Now: time.Now},
 		&drain.Reconciler{Client: m.GetClient(), Members: server, Recorder: m.GetEventRecorder("weir-drain"), Tracer: tracer, Now: time.Now},
+		&unjoin.Reconciler{
+			Client: m.GetClient(), Door: door, Recorder: m.GetEventRecorder(unjoin.FieldManager), Now: time.Now,
+			Namespace: o.namespace, Tokens: &identity.Tokens{Client: kube, Namespace: o.namespace},
+		},
 		names.reconciler(servicedns.Reconciler{Client: m.GetClient(), Recorder: m.GetEventRecorder(servicedns.FieldManager), Now: time.Now}),
 	} {
 		if err := c.SetupWithManager(m); err != nil {

@@ -19,14 +19,18 @@ import (
 // serviceName is the name under which traces show the hub.
 var serviceName = attribute.String("service.name", "weir-hub")
 
-// link serves agents as long as the manager runs.
+// link serves agents as long as the manager runs and this process leads.
 type link struct {
 	server  *stream.Server
 	address string
+	rotate  func(context.Context) error
 }
 
-// Start listens and serves until the context ends.
+// Start listens and serves until the context ends. What a hub that stood by knows of its authority may be old by now.
 func (l link) Start(ctx context.Context) error {
+	if err := l.rotate(ctx); err != nil {
+		return err
+	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", l.address)
 	if err != nil {

@@ -30,8 +30,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/weir-io/weir/controllers/election"
 	"github.com/weir-io/weir/controllers/fleettest"
 	"github.com/weir-io/weir/controllers/identity"
+	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/controllers/tracing"
 	"github.com/weir-io/weir/resview/stream"
 )
@@ -48,7 +50,7 @@ func run(t *testing.T, args ...string) (string, error) {
 }
 
 func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
-	for _, name := range []string{"POD_NAMESPACE", "POD_NAME", "POD_IP"} {
+	for _, name := range []string{"POD_NAMESPACE", "POD_NAME", "POD_UID", "POD_IP"} {
 		t.Setenv(name, "")
 	}
 	agent := []string{"agent", "--hub", "h:1", "--cluster", "c1", "--hub-ca-file", "f", "--namespace", "n", "--pod-name", "p", "--pod-ip", "10.0.0.1"}
@@ -79,6 +81,10 @@ func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
 		"a bad name server": {[]string{"hub", "--advertise-address", "h:1", "--dns-zone", "g.example.com", "--dns-name-server", "ns.g.example.com=x"}, `"x" is no address`},
 		"no zone to serve":  {[]string{"hub", "--advertise-address", "h:1", "--dns-name-server", "ns.example.com"}, "--dns-zone is not"},
 		"nowhere to answer": {[]string{"hub", "--advertise-address", "h:1", "--dns-zone", "g.example.com", "--dns-listen", "here"}, `listen address "here" is not host:port`},
+		"a lease too short": {[]string{"hub", "--advertise-address", "h:1", "--lease-duration", "10s"}, "--lease-duration 10s must be longer than --renew-deadline 10s"},
+		"half a second":     {[]string{"hub", "--advertise-address", "h:1", "--lease-duration", "15500ms"}, "--lease-duration 15.5s: give whole seconds"},
+		"renewed too late":  {[]string{"hub", "--advertise-address", "h:1", "--renew-deadline", "2s"}, "--renew-deadline 2s must be longer than --retry-period 2s"},
+		"always trying":     {[]string{"hub", "--advertise-address", "h:1", "--retry-period", "1ms"}, "--retry-period 1ms is too short"},
 		"no hub":            {without("--hub"), "--hub is empty"},
 		"no cluster":        {without("--cluster"), "--cluster is empty"},
 		"no authority":      {without("--hub-ca-file"), "--hub-ca-file is empty"},
@@ -157,8 +163,29 @@ func TestServingEndsWithItsContextAndAnAddressThatIsTakenIsNamed(t *testing.T) {
 	if err := serve(t.Context(), listener.Addr().String(), http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
-	if err := (link{address: listener.Addr().String()}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
+	fresh := func(context.Context) error { return nil }
+	if err := (link{address: listener.Addr().String(), rotate: fresh}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen for agents on "+listener.Addr().String()) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAHubThatHasJustBegunToLeadReadsItsAuthorityAnewBeforeItLetsAgentsIn(t *testing.T) {
+	down := errors.New("down")
+	if err := (link{address: "127.0.0.1:0", rotate: func(context.Context) error { return down }}).Start(t.Context()); !errors.Is(err, down) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyTheHubThatLeadsIsReady(t *testing.T) {
+	lock := election.NewLock(fake.NewClientset(), "weir-system", election.Pod{Name: "hub-b", UID: "2"})
+	elected := make(chan struct{})
+	ready := leads(elected, lock)
+	if err := ready(nil); err == nil || !strings.Contains(err.Error(), "Lease weir-system/weir-hub: this one stands by") {
+		t.Errorf("got %v", err)
+	}
+	close(elected)
+	if err := ready(nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -265,9 +292,9 @@ func TestTheAuthorityIsLookedAfterEveryDayWhateverFails(t *testing.T) {
 }
 
 func TestTheHubPublishesWhereItIsAndWhomToTrust(t *testing.T) {
-	kube := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "hub-1"}})
+	kube := fake.NewClientset()
 	o := hubOptions{namespace: "weir-system", advertise: "hub.example.com:443"}
-	server, rotate, err := newLink(t.Context(), o, kube, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	server, rotate, err := newLink(t.Context(), o, kube, "hub-1", prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	if err != nil || server == nil {
 		t.Fatal(err)
 	}
@@ -285,12 +312,16 @@ func TestTheHubPublishesWhereItIsAndWhomToTrust(t *testing.T) {
 }
 
 func TestAHubThatCannotTellWhoItIsDoesNotStart(t *testing.T) {
-	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "h:1"}, fake.NewClientset(), prometheus.NewRegistry(), nil); err == nil || !strings.Contains(err.Error(), "kube-system") {
+	if _, err := hubUID(t.Context(), fake.NewClientset()); err == nil || !strings.Contains(err.Error(), "kube-system") {
 		t.Errorf("got %v", err)
+	}
+	known := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "hub-1"}})
+	if uid, err := hubUID(t.Context(), known); uid != "hub-1" || err != nil {
+		t.Errorf("%q, %v", uid, err)
 	}
 	kube := fake.NewClientset()
 	kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("down") })
-	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "h:1"}, kube, prometheus.NewRegistry(), nil); err == nil || !strings.Contains(err.Error(), "authority") {
+	if _, _, err := newLink(t.Context(), hubOptions{namespace: "weir-system", advertise: "h:1"}, kube, "hub-1", prometheus.NewRegistry(), nil); err == nil || !strings.Contains(err.Error(), "authority") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -327,15 +358,20 @@ func TestEveryControllerCanBeAddedToTheHub(t *testing.T) {
 	if err != nil || answered.handlers()["/answers"] == nil {
 		t.Fatal(err)
 	}
-	m, err := newManager(o, answered, config)
+	lock, err := o.leader.lock(config, o.namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m, err := newManager(o, answered, config, lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := member.NewTerm("hub-1", &fleettest.Epochs{})
 	wire := fleettest.NewLink(t)
-	if err := addControllers(m, o, answered, wire.Server, tracing.New(sdktrace.NewTracerProvider())); err != nil {
+	if err := addControllers(m, o, nil, answered, wire.Server, term, tracing.New(sdktrace.NewTracerProvider())); err != nil {
 		t.Error(err)
 	}
-	if err := addControllers(m, o, answered, wire.Server, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
+	if err := addControllers(m, o, nil, answered, wire.Server, term, nil); err == nil || !strings.Contains(err.Error(), "start controller") {
 		t.Errorf("twice the same: %v", err)
 	}
 }

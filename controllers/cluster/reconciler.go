@@ -85,11 +85,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.Members.Admit(c.Name, stream.Settings{BeatInterval: interval, Registration: string(c.UID)}); err != nil {
 			return ctrl.Result{}, fmt.Errorf("cluster %q: admit: %w", c.Name, err)
 		}
-		door, err := r.Door.Open(ctx, &c)
+		door, err := r.Door.Reach(ctx, &c)
 		in.door, in.snapshot = err, r.Members.Snapshot(c.Name)
 		probed := err == nil && (!in.snapshot.Connected || in.now.Sub(in.snapshot.LastBeat) > probeAfter)
 		if probed {
 			in.door = door.Probe(ctx)
+		}
+		if in.door == nil {
+			in.epoch = r.Door.Confirm(ctx, &c)
 		}
 		in.contact = r.watch.look(&c, in.snapshot, in.door, probed, in.now)
 		in.view, _ = r.Members.View(c.Name)
@@ -120,6 +123,12 @@ func (r *Reconciler) write(ctx context.Context, c *v1alpha1.Cluster, status v1al
 		r.Recorder.Eventf(c, nil, kind, n.Reason, n.Type, "%s", n.Message)
 	}
 	return nil
+}
+
+// notHeld is why nothing may be written to a member; nil: it may, or that is not what is wrong.
+func notHeld(err error) *member.HoldError {
+	held, _ := errors.AsType[*member.HoldError](err)
+	return held
 }
 
 func noCredentials(err error) bool { return errors.Is(err, member.ErrNoCredentials) }

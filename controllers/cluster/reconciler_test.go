@@ -27,7 +27,7 @@ func reconciler(t *testing.T, objects ...client.Object) (*Reconciler, *fleettest
 	hub := fleettest.Hub(t, interceptor.Funcs{}, objects...)
 	link := fleettest.NewLink(t)
 	recorder := events.NewFakeRecorder(20)
-	return &Reconciler{Client: hub, Door: member.NewDoor(hub, "weir-system"), Members: link.Server, Recorder: recorder, Now: time.Now}, link, recorder
+	return &Reconciler{Client: hub, Door: member.NewDoor(hub, "weir-system", member.NewTerm("hub", &fleettest.Epochs{})), Members: link.Server, Recorder: recorder, Now: time.Now}, link, recorder
 }
 
 func (r *Reconciler) look(t *testing.T) *v1alpha1.Cluster {

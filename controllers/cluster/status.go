@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
+	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/resview/liveness"
 	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
@@ -27,6 +28,7 @@ type input struct {
 	cluster  *v1alpha1.Cluster
 	snapshot *stream.Snapshot // nil: not admitted
 	door     error            // why its API server cannot be written to; nil: it can
+	epoch    error            // why the hub's epoch is not taken there; nil: it is, or nobody asked
 	contact  contact          // how it stands by agent and API server
 	view     stream.MemberView
 	now      time.Time
@@ -188,9 +190,15 @@ func lastView(in input) string {
 	return fmt.Sprintf("what is shown is what it said last, of its nodes view %d of %s", v.Version, v.TrueAt.UTC().Format(time.RFC3339))
 }
 
+// elsewhere says whether somebody else holds the member, which is so whether or not its agent is heard.
+func elsewhere(held *member.HoldError) bool {
+	return held != nil && held.Reason != v1alpha1.ReasonEpochNotTaken
+}
+
 func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set setter) {
 	c := in.cluster
 	unserved := c.Spec.Unserved()
+	held := notHeld(in.epoch)
 	switch err := v1alpha1.ValidateCABundle(c.Spec.CABundle); {
 	case len(unserved) > 0:
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotSupported, "this build does not serve "+strings.Join(unserved, ", ")+"; nothing is written to the member")
@@ -198,6 +206,8 @@ func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set 
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "BadCABundle", err.Error())
 	case noCredentials(in.door):
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoCredentials, in.door.Error())
+	case elsewhere(held):
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, held.Reason, held.Message)
 	case alive.State == liveness.Unknown && in.door == nil && in.snapshot != nil:
 		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonAgentSilent,
 			"its agent is not heard, though its API server answers, so the cluster is not off: look at the agent there (kubectl -n weir-system get pods) and at its way to the hub")
@@ -205,6 +215,8 @@ func ready(in input, alive liveness.Verdict, status v1alpha1.ClusterStatus, set 
 		set(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonContactLost, "neither its agent nor its API server is heard: it is off, or cut off from the hub")
 	case in.door != nil:
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "APIServerSilent", "its API server does not answer the hub")
+	case held != nil:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, held.Reason, held.Message)
 	case !in.snapshot.APIServerHealthy:
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, "APIServerUnhealthy", "its agent says that its own API server does not answer")
 	case status.Istio != nil && status.Istio.ClusterID != "" && status.Istio.ClusterID != c.IstioID():

@@ -237,6 +237,21 @@ func TestDeletionIsAnAbortThatHoldsTheObjectUntilTrafficIsBack(t *testing.T) {
 	}
 }
 
+// A member that leaves takes its drain with it: no service counts it any more, so there is nothing to give back.
+func TestTheDrainOfAMemberThatLeavesEndsAtOnceAndGivesNothingBack(t *testing.T) {
+	w := newWorld(t, []v1alpha1.GlobalService{serviceOf(map[string]int32{"c1": 3, "c3": 3})}, drainObject("c2", "", v1alpha1.OutOfService))
+	d := w.look("c2")
+	if d.Status.Goal != v1alpha1.GoalDrain {
+		t.Fatalf("got %+v", d.Status)
+	}
+	if err := w.hub.Delete(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if d = w.look("c2"); d != nil {
+		t.Errorf("it is still there: %+v", d.Status)
+	}
+}
+
 func TestARefusedDrainMovesNothingAndLetsGoAtOnce(t *testing.T) {
 	w := newWorld(t, []v1alpha1.GlobalService{serviceOf(map[string]int32{"c1": 0, "c2": 3})}, drainObject("c2", "", v1alpha1.OutOfService))
 	d := w.look("c2")

@@ -13,5 +13,7 @@
 // Owners makes of a hub one that tells the owners of a spec from those of a status, where it matters that something goes
 // again which several managers wrote to.
 //
-// It runs no controller, no admission and no CEL rule, and an API server of it has no watch. It is for tests only.
+// Of admission an API server does one thing: it refuses what a hub writes with an older epoch, as the agent's chart has it done.
+//
+// It runs no controller, no other admission and no CEL rule, and an API server of it has no watch. It is for tests only.
 package fleettest

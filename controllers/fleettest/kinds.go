@@ -37,6 +37,10 @@ var kinds = []kind{
 	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "ClusterDrain"}, "clusterdrains", false},
 	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "GlobalService"}, "globalservices", true},
 	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "TrafficPolicy"}, "trafficpolicies", true},
+	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "FederatedDeployment"}, "federateddeployments", true},
+	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "ResourceBinding"}, "resourcebindings", true},
+	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "Work"}, "works", true},
+	{schema.GroupVersionKind{Group: "federation.weir.io", Version: "v1alpha1", Kind: "FederationEpoch"}, epochPlural, false},
 }
 
 // target is what a request's path names.

@@ -23,6 +23,9 @@ func (a *APIServer) do(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.guard(r, t, body); err != nil {
+		return nil, err
+	}
 	switch {
 	case r.Method == http.MethodGet && t.name == "":
 		return a.list(r, t)
@@ -45,6 +48,9 @@ func (a *APIServer) do(r *http.Request, body []byte) (any, error) {
 		return u, a.Store.Create(r.Context(), u, client.FieldOwner(manager))
 	case http.MethodPut:
 		fill(u)
+		if err := a.keepsEpoch(r, t, u); err != nil {
+			return nil, err
+		}
 		return u, a.Store.Update(r.Context(), u, client.FieldOwner(manager))
 	case http.MethodPatch:
 		return u, a.apply(r, t, u)
@@ -93,6 +99,9 @@ func (a *APIServer) patch(r *http.Request, t target, body []byte) (any, error) {
 	if named.UID != "" && named.UID != u.GetUID() {
 		return nil, apierrors.NewConflict(a.resource(t), t.name,
 			fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", named.UID, u.GetUID()))
+	}
+	if r.URL.Query().Get("dryRun") != "" {
+		return u, nil
 	}
 	patch := client.RawPatch(types.PatchType(r.Header.Get("Content-Type")), body)
 	return u, a.Store.Patch(r.Context(), u, patch, client.FieldOwner(r.URL.Query().Get("fieldManager")))

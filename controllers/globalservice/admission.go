@@ -30,7 +30,7 @@ type admissionObject struct {
 // a second later. The second label, of generation 0, marks the fence as weir's: it is found by it when the Service is
 // global no longer.
 func admission(key types.NamespacedName, selector map[string]string) []admissionObject {
-	name := fmt.Sprintf("weir-fence.%s.%s", key.Namespace, key.Name)
+	name := member.FenceName(key.Namespace, key.Name)
 	labels := map[string]any{}
 	for k, v := range selector {
 		labels[k] = v

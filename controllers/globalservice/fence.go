@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/member"
 	"github.com/weir-io/weir/resview/pb"
 )
 
-// Labels of the fence. istiod takes a pod with the first one out of the mesh's endpoints while it still serves; the
-// second one changes with each generation, so that istiod has something to push when a fence must be proven anew.
+// Labels of the fence.
 const (
-	LabelFence           = "istio.io/draining"
-	LabelFenceGeneration = "weir.io/fence"
+	LabelFence           = member.LabelFence
+	LabelFenceGeneration = member.LabelFenceGeneration
 )
 
 // podLabel is one change of a pod's fence.
@@ -29,8 +29,7 @@ type podLabel struct {
 	owned      bool   // of a workload whose replicas weir changes
 }
 
-// annotationDeletionCost tells a ReplicaSet which of its pods to remove first.
-const annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+const annotationDeletionCost = member.AnnotationDeletionCost
 
 // annotations are what the pod gets together with the fence: where weir asks for fewer replicas, the fenced ones go.
 func (l podLabel) annotations() map[string]string {
@@ -40,7 +39,7 @@ func (l podLabel) annotations() map[string]string {
 	case l.value == "":
 		return map[string]string{annotationDeletionCost: ""}
 	}
-	return map[string]string{annotationDeletionCost: "-1000"}
+	return map[string]string{annotationDeletionCost: member.FencedCost}
 }
 
 // ownedBy tells which workloads of a Service weir owns, by Kind/name.

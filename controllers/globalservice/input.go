@@ -40,6 +40,7 @@ type input struct {
 	members  []memberView           // sorted by name
 	all      []types.NamespacedName // every global service there is
 	others   v1alpha1.ProxyCost     // what the rules of all other services add to a proxy
+	leaving  bool                   // a member is being let go, and may hold something of the service still
 	standIns map[string]madeStandIn // what became of the Services that stand in, by member; nil: none was tried
 }
 

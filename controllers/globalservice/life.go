@@ -122,6 +122,9 @@ func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error
 	if err := r.removeEverywhere(ctx, in, order{remove: append(refs, exportRefs(in)...)}); err != nil {
 		return ctrl.Result{}, err
 	}
+	if in.leaving {
+		return ctrl.Result{RequeueAfter: lookWhileMoving}, nil // by its name the member that leaves is searched for what stands there
+	}
 	return ctrl.Result{}, r.letGo(ctx, in)
 }
 
@@ -143,8 +146,7 @@ func (r *Reconciler) markReleased(ctx context.Context, in *input, at string) err
 // releaseHold is longer than istiod's longest debounce (10 s) and a push after it.
 const releaseHold = 20 * time.Second
 
-// annotationReleased keeps the time at which the routes of a service that is gone were removed.
-const annotationReleased = "weir.io/released-at"
+const annotationReleased = v1alpha1.AnnotationReleased
 
 func (r *Reconciler) removeEverywhere(ctx context.Context, in *input, what order) error {
 	var orders []order

@@ -6,6 +6,9 @@ package globalservice
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
@@ -78,5 +81,28 @@ func TestNoPodIsFencedInPlaceOfOneThatGoes(t *testing.T) {
 	plan.Fence = v1alpha1.FenceExact
 	if got := fenceOf(facts, plan, 1); len(got) == 0 {
 		t.Error("a fence that is to be exact lacks a pod")
+	}
+}
+
+func TestDisruptionBudgetsStandInTheMembersLineUntilItHasNone(t *testing.T) {
+	facts := &pb.ServiceFacts{Budgets: []*pb.DisruptionBudget{
+		{Name: "two", Amount: 2, OtherPods: 3, OtherReady: 1}, {Name: "tenth", Amount: 10, Percent: true, Unavailable: true}, {Name: "two", Amount: 9},
+	}}
+	var c v1alpha1.GlobalServiceClusterStatus
+	observe(&c, memberView{name: "c1", seen: true, facts: facts}, time.Now())
+	want := []v1alpha1.DisruptionBudget{
+		{Name: "two", MinAvailable: new(int32(2)), Unit: v1alpha1.BudgetPods, OtherPods: 3, OtherReady: 1},
+		{Name: "tenth", MaxUnavailable: new(int32(10)), Unit: v1alpha1.BudgetPercent},
+	}
+	if d := cmp.Diff(want, c.Budgets); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	observe(&c, memberView{name: "c1"}, time.Now())
+	if len(c.Budgets) != 2 {
+		t.Errorf("a member that is not heard lost its budgets: %+v", c.Budgets)
+	}
+	observe(&c, memberView{name: "c1", seen: true}, time.Now())
+	if len(c.Budgets) != 0 {
+		t.Errorf("a member without the Service has %+v", c.Budgets)
 	}
 }

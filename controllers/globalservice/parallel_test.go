@@ -67,6 +67,7 @@ func (w *world) lookAtAll(keys []types.NamespacedName, times int) {
 func TestServicesThatAreLookedAtSideBySideEachGetWhatIsTheirs(t *testing.T) {
 	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3)})
 	w.r.Recorder = events.NewFakeRecorder(1000)
+	w.r.Config.SightLost = time.Minute // the door's rate makes this test last about as long as a beat.
 	keys := []types.NamespacedName{key}
 	for i := range 7 {
 		keys = append(keys, types.NamespacedName{Namespace: key.Namespace, Name: fmt.Sprintf("echo-%d", i)})

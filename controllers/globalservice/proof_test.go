@@ -165,7 +165,7 @@ func TestAMemberThatIsNotHeardKeepsItsNumbersAndIsBlind(t *testing.T) {
 
 func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 	quietPod := func(name string, scrapes uint32, measured bool) *pb.Pod {
-		return &pb.Pod{Name: name, Ready: true, Fenced: true, Load: &pb.Load{Measured: measured, QuietScrapes: scrapes, InFlight: 1}}
+		return &pb.Pod{Name: name, Ip: "10.1.0.1", Ready: true, Fenced: true, Load: &pb.Load{Measured: measured, QuietScrapes: scrapes, InFlight: 1}}
 	}
 	cases := map[string]struct {
 		pods []*pb.Pod
@@ -175,6 +175,7 @@ func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 		"one only once":    {[]*pb.Pod{quietPod("a", 2, true), quietPod("b", 1, true)}, v1alpha1.QuietOnce},
 		"one busy":         {[]*pb.Pod{quietPod("a", 2, true), quietPod("b", 0, true)}, v1alpha1.QuietBusy},
 		"one not measured": {[]*pb.Pod{quietPod("a", 2, true), quietPod("b", 2, false)}, v1alpha1.QuietNotMeasured},
+		"one without room": {[]*pb.Pod{quietPod("a", 2, true), {Name: "b", Fenced: true}}, v1alpha1.QuietQuiet},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -160,6 +161,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 		c := &clusters.Items[i]
 		switch {
 		case !c.DeletionTimestamp.IsZero():
+			in.leaving = in.leaving || controllerutil.ContainsFinalizer(c, v1alpha1.FinalizerUnjoin)
 		case hub.NotServed(c.Status.Conditions):
 			in.members = append(in.members, memberView{name: c.Name, cluster: c}) // nothing is written there, nor forgotten
 		default:

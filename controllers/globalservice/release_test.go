@@ -62,6 +62,43 @@ func TestAServiceThatNobodyHasAnyMoreIsTakenAwayRoutesFirst(t *testing.T) {
 	w.look() // of one that is gone
 }
 
+// A member that leaves is searched by the names of services: none may go meanwhile.
+func TestAServiceThatNobodyHasIsKeptWhileAMemberLeaves(t *testing.T) {
+	w := steered(t)
+	var c v1alpha1.Cluster
+	if err := w.hub.Get(t.Context(), types.NamespacedName{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Finalizers = append(c.Finalizers, v1alpha1.FinalizerUnjoin)
+	if err := w.hub.Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.hub.Delete(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	w.remove("c1")
+	for range 5 {
+		if gs := w.look(); gs == nil {
+			t.Fatal("it is gone, and c2 was not searched for what it holds of it")
+		}
+		w.ahead += releaseHold
+		w.r.Config.SightLost = time.Hour
+	}
+	if gs := w.service(); gs.Annotations[v1alpha1.AnnotationReleased] == "" || w.stands("c1", "DestinationRule") != nil || w.stands("c2", "DestinationRule") == nil {
+		t.Errorf("c1 is to hold nothing of it, and c2 is not asked here: %v", gs.Annotations)
+	}
+	if err := w.hub.Get(t.Context(), types.NamespacedName{Name: "c2"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.Finalizers = nil
+	if err := w.hub.Update(t.Context(), &c); err != nil {
+		t.Fatal(err)
+	}
+	if gs := w.look(); gs != nil {
+		t.Errorf("the member is gone, and it is still there: %+v", gs.ObjectMeta)
+	}
+}
+
 func TestAServiceThatComesBackIsSteeredAndReleasedInOrderAnotherTime(t *testing.T) {
 	w := steered(t)
 	gs := w.service()

@@ -63,7 +63,7 @@ func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase
 func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time) {
 	c.Sight = v1alpha1.SightBlind
 	if m.left {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads = 0, 0, 0, nil, "", nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets = 0, 0, 0, nil, "", nil, nil
 		return
 	}
 	if !m.seen {
@@ -71,7 +71,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Sight = v1alpha1.SightSeen
 	if m.facts == nil {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads = 0, 0, 0, nil, "", nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets = 0, 0, 0, nil, "", nil, nil
 		return
 	}
 	c.Replicas = 0
@@ -79,6 +79,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 		c.Replicas = min(c.Replicas+min(max(w.GetReplicas(), 0), maxReplicas), maxReplicas)
 	}
 	c.Binding, c.Workloads = ownersOf(m.facts)
+	c.Budgets = budgetsOf(m.facts)
 	c.Ready, c.Fenced = 0, 0
 	for _, p := range m.facts.GetPods() {
 		if !p.GetReady() || p.GetTerminating() {
@@ -124,6 +125,28 @@ func ownersOf(facts *pb.ServiceFacts) (binding string, others []string) {
 	return binding, others[:min(len(others), maxWorkloads)]
 }
 
+// budgetsOf are the disruption budgets on a Service's pods, each name once.
+func budgetsOf(facts *pb.ServiceFacts) []v1alpha1.DisruptionBudget {
+	var out []v1alpha1.DisruptionBudget
+	for _, b := range facts.GetBudgets() {
+		amount := b.GetAmount()
+		told := v1alpha1.DisruptionBudget{
+			Name: hub.Clip(b.GetName(), 253), MinAvailable: &amount, Unit: v1alpha1.BudgetPods,
+			OtherPods: b.GetOtherPods(), OtherReady: b.GetOtherReady(),
+		}
+		if b.GetUnavailable() {
+			told.MinAvailable, told.MaxUnavailable = nil, &amount
+		}
+		if b.GetPercent() {
+			told.Unit = v1alpha1.BudgetPercent
+		}
+		if !slices.ContainsFunc(out, func(o v1alpha1.DisruptionBudget) bool { return o.Name == told.Name }) {
+			out = append(out, told)
+		}
+	}
+	return out
+}
+
 // maxBinding is the length of the longest name of a binding that a status holds.
 const maxBinding = 317
 
@@ -138,9 +161,10 @@ const maxWorkloads = 100
 const loadTime = 15 * time.Second
 
 // loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. since is
-// how long ago the facts were received.
+// how long ago the facts were received. A pod without an address, such as one that no node has room for, was never called and
+// has no statistics to wait for.
 func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *int64, *int64) {
-	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
 	var inFlight, rate int64
 	measured := true
 	for _, p := range pods {

@@ -75,7 +75,7 @@ func newWorld(t *testing.T, facts []*pb.ServiceFacts, objects ...client.Object) 
 		},
 	}, objects...)
 	w.r = &Reconciler{
-		Client: w.hub, Door: member.NewDoor(w.hub, "weir-system"), Members: w.link.Server, Recorder: w.recorder,
+		Client: w.hub, Door: member.NewDoor(w.hub, "weir-system", member.NewTerm("hub", &fleettest.Epochs{})), Members: w.link.Server, Recorder: w.recorder,
 		Now:    func() time.Time { return time.Now().Add(w.ahead) },
 		Config: Config{SystemNamespace: "istio-system", BudgetClusters: 2000, BudgetEndpoints: 20000, SightLost: 30 * time.Second},
 	}

@@ -55,7 +55,11 @@ func (m *Member) Overwrite(ctx context.Context, manager string, ref Ref, want, l
 	}
 	want = want.DeepCopy()
 	want.SetLabels(with(maps.Clone(want.GetLabels()), LabelManaged, LabelManagedValue))
-	want.SetAnnotations(with(maps.Clone(want.GetAnnotations()), AnnotationApplied, hash))
+	epoch, err := m.permit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	want.SetAnnotations(with(marksOf(want.GetAnnotations(), m.term.hubUID, epoch), AnnotationApplied, hash))
 	if live != nil {
 		want.SetUID(live.GetUID())
 		want.SetResourceVersion(live.GetResourceVersion())

@@ -44,20 +44,61 @@ var (
 type Door struct {
 	hub       client.Reader
 	namespace string
+	term      *Term
 	now       func() time.Time
 
 	mu      sync.Mutex
 	members map[string]*Member
+	holds   map[string]heldBy
 }
 
-// NewDoor returns a door whose credentials Secrets are read from namespace on the hub.
-func NewDoor(hub client.Reader, namespace string) *Door {
-	return &Door{hub: hub, namespace: namespace, now: time.Now, members: map[string]*Member{}}
+// heldBy is the hold on a member as it is registered: another registration, or another API server, is another member.
+type heldBy struct {
+	registration string
+	hold         *hold
 }
 
-// Open returns the connection to a member, and makes it where the credentials are new. Errors are ErrNoCredentials
-// or ErrNotConnected, with the cluster and the way out.
+// NewDoor returns a door whose credentials Secrets are read from namespace on the hub, and through which term writes.
+func NewDoor(hub client.Reader, namespace string, term *Term) *Door {
+	return &Door{hub: hub, namespace: namespace, term: term, now: time.Now, members: map[string]*Member{}, holds: map[string]heldBy{}}
+}
+
+// Open returns the connection to a member in which the term's epoch was taken, and takes it where it was not yet. Errors are
+// ErrNoCredentials, ErrNotConnected or ErrNotHeld, with the cluster and the way out, or that of a request.
 func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, error) {
+	if err := d.begin(ctx); err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", cluster.Name, err)
+	}
+	m, err := d.Reach(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.take(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// confirmTime is how long Confirm may take in one member: others wait for it.
+const confirmTime = 5 * time.Second
+
+// Confirm is Open for who writes nothing: it also looks, once a minute, whether the epoch there still is the term's.
+func (d *Door) Confirm(ctx context.Context, cluster *v1alpha1.Cluster) error {
+	if err := d.begin(ctx); err != nil {
+		return fmt.Errorf("cluster %q: %w", cluster.Name, err)
+	}
+	m, err := d.Reach(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	timed, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
+	return m.confirm(timed)
+}
+
+// Reach returns the connection to a member, and makes it where the credentials are new, for who reads: what it is told to
+// write is refused unless the epoch is held. Errors are ErrNoCredentials or ErrNotConnected, with the cluster and the way out.
+func (d *Door) Reach(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, error) {
 	if cluster.Spec.CredentialsSecretRef == nil || cluster.Spec.CredentialsSecretRef.Name == "" {
 		return nil, fmt.Errorf("cluster %q: %w: set spec.credentialsSecretRef to a Secret with a kubeconfig, or join it with kubectl weir join",
 			cluster.Name, ErrNoCredentials)
@@ -75,7 +116,7 @@ func (d *Door) Open(ctx context.Context, cluster *v1alpha1.Cluster) (*Member, er
 	m := d.members[cluster.Name]
 	made := string(cluster.UID) + "/" + strconv.FormatInt(cluster.Generation, 10) + "/" + secret.ResourceVersion
 	if m == nil || m.madeFrom != made {
-		fresh, err := dial(cluster, &secret, d.now)
+		fresh, err := d.dial(cluster, &secret)
 		if err != nil {
 			return nil, err
 		}
@@ -95,10 +136,22 @@ func (d *Door) Forget(cluster string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.members, cluster)
+	delete(d.holds, cluster)
 }
 
-// dial makes the connection; nothing is sent yet.
-func dial(cluster *v1alpha1.Cluster, secret *corev1.Secret, now func() time.Time) (*Member, error) {
+// holdOf is for who has locked mu.
+func (d *Door) holdOf(cluster *v1alpha1.Cluster) *hold {
+	registration := string(cluster.UID) + "/" + cluster.Spec.APIEndpoint
+	h, ok := d.holds[cluster.Name]
+	if !ok || h.registration != registration {
+		h = heldBy{registration, newHold()}
+		d.holds[cluster.Name] = h
+	}
+	return h.hold
+}
+
+// dial makes the connection; nothing is sent yet. It is for who has locked mu.
+func (d *Door) dial(cluster *v1alpha1.Cluster, secret *corev1.Secret) (*Member, error) {
 	config, err := restConfig(cluster, secret)
 	if err != nil {
 		return nil, err
@@ -111,5 +164,5 @@ func dial(cluster *v1alpha1.Cluster, secret *corev1.Secret, now func() time.Time
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: make client: %w", cluster.Name, err)
 	}
-	return &Member{name: cluster.Name, dynamic: dyn, now: now}, nil
+	return &Member{name: cluster.Name, dynamic: dyn, term: d.term, hold: d.holdOf(cluster), now: d.now}, nil
 }

@@ -25,6 +25,18 @@ func (b *bench) atServer(t *testing.T, answer http.HandlerFunc) {
 	b.cluster.Generation++
 }
 
+// opened is the connection, as if the epoch had been taken before the server turned hostile.
+func (b *bench) opened(t *testing.T) *Member {
+	t.Helper()
+	m, err := b.door.Reach(t.Context(), b.cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.door.term.epoch.Store(1)
+	m.hold.sure, m.hold.wrote = true, 1
+	return m
+}
+
 func TestAMemberCannotSendTheHubToAThirdPlace(t *testing.T) {
 	var asked atomic.Int32
 	third := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -32,7 +44,10 @@ func TestAMemberCannotSendTheHubToAThirdPlace(t *testing.T) {
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		b := newBench(t)
 		b.atServer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, third.URL+r.URL.Path, code) })
-		m := b.open(t)
+		if _, err := b.door.Open(t.Context(), b.cluster); err == nil {
+			t.Errorf("%d: a redirection was taken for an epoch", code)
+		}
+		m := b.opened(t)
 		if _, err := m.Apply(t.Context(), manager, ruleRef, rule(t, `{"hosts": ["echo"]}`)); err == nil {
 			t.Errorf("%d: a redirection was taken for an answer", code)
 		}
@@ -59,7 +74,7 @@ func TestAnAnswerWithoutAnEndCostsTheHubNoMoreThanABoundedOne(t *testing.T) {
 			}
 		}
 	})
-	_, err := b.open(t).Delete(t.Context(), ruleRef)
+	_, err := b.opened(t).Delete(t.Context(), ruleRef)
 	if !errors.Is(err, errTooLong) {
 		t.Errorf("got %v", err)
 	}
@@ -74,7 +89,7 @@ func TestAnAnswerThatIsTooLongIsContact(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(bytes.Repeat([]byte(" "), maxAnswer+1))
 	})
-	m := b.open(t)
+	m := b.opened(t)
 	if err := m.Probe(t.Context()); err != nil {
 		t.Errorf("a member that talks too much is taken for one that is off: %v", err)
 	}

@@ -36,7 +36,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	b := &bench{server: fleettest.NewAPIServer(t, objects...), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	b.hub = fleettest.Hub(t, interceptor.Funcs{}, credentials(b.server.Kubeconfig("secret-1")))
-	b.door = NewDoor(b.hub, "weir-system")
+	b.door = NewDoor(b.hub, "weir-system", NewTerm("hub", &fleettest.Epochs{}))
 	b.door.now = func() time.Time { return b.now }
 	b.cluster = &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", Generation: 1}, Spec: v1alpha1.ClusterSpec{
 		APIEndpoint: b.server.URL, CABundle: b.server.CA, CredentialsSecretRef: &v1alpha1.SecretReference{Name: "weir-member-c1"},

@@ -31,6 +31,8 @@ const (
 type Member struct {
 	name     string
 	dynamic  dynamic.Interface
+	term     *Term
+	hold     *hold
 	madeFrom string // versions of what it was made from
 	now      func() time.Time
 
@@ -73,7 +75,18 @@ func (m *Member) Apply(ctx context.Context, manager string, ref Ref, want *unstr
 	case live.GetLabels()[LabelManaged] != LabelManagedValue:
 		return false, &ForeignError{Cluster: m.name, Ref: ref, Managers: managers(live), What: "the object was not made by weir"}
 	}
+	epoch, err := m.permit(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	m.stamp(want, epoch)
 	_, err = m.resource(ref).Apply(ctx, ref.Name, want, metav1.ApplyOptions{FieldManager: manager})
+	if onlyMarks(err) && live != nil {
+		// Weir's own mark is in the way, and nothing else: it is taken over, of the object as it was read.
+		want.SetUID(live.GetUID())
+		want.SetResourceVersion(live.GetResourceVersion())
+		_, err = m.resource(ref).Apply(ctx, ref.Name, want, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	}
 	m.note(err)
 	if foreign := foreignError(m.name, ref, err); foreign != nil {
 		return false, foreign
@@ -95,10 +108,15 @@ func (m *Member) ApplyStatus(ctx context.Context, manager string, ref Ref, want 
 	if live.GetLabels()[LabelManaged] != LabelManagedValue || within(Timeless(plain(want.Object["status"])), Timeless(plain(live.Object["status"]))) {
 		return nil
 	}
+	// A policy cannot see who writes a status but by what the object bears.
+	if live, err = m.claim(ctx, ref, live); err != nil {
+		return fmt.Errorf("cluster %q: mark %s: %w", m.name, ref, err)
+	}
 	part := &unstructured.Unstructured{Object: map[string]any{"status": want.Object["status"]}}
 	part.SetGroupVersionKind(want.GroupVersionKind())
 	part.SetNamespace(want.GetNamespace())
 	part.SetName(want.GetName())
+	part.SetResourceVersion(live.GetResourceVersion())
 	_, err = m.resource(ref).ApplyStatus(ctx, ref.Name, part, metav1.ApplyOptions{FieldManager: manager})
 	m.note(err)
 	if err != nil {
@@ -126,6 +144,11 @@ func (m *Member) DeleteIf(ctx context.Context, ref Ref, ours func(*unstructured.
 	if live.GetLabels()[LabelManaged] != LabelManagedValue || !ours(live) {
 		return false, nil
 	}
+	if live, err = m.claim(ctx, ref, live); apierrors.IsNotFound(err) {
+		return true, nil // somebody was quicker.
+	} else if err != nil {
+		return false, fmt.Errorf("cluster %q: mark %s before its end: %w", m.name, ref, err)
+	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	err = m.resource(ref).Delete(ctx, ref.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
@@ -142,19 +165,24 @@ var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 // LabelPod sets one label of one pod and its annotations in one write, or takes off those whose value is empty. The pod is
 // the one with the given UID: another that has taken its name since is left alone, and a pod that is gone is no error.
 func (m *Member) LabelPod(ctx context.Context, manager, namespace, name string, uid types.UID, key, value string, annotations map[string]string) error {
-	change := map[string]any{"uid": uid, "labels": map[string]any{key: orNull(value)}}
-	if len(annotations) > 0 {
-		set := map[string]any{}
-		for k, v := range annotations {
-			set[k] = orNull(v)
-		}
-		change["annotations"] = set
+	ref := Ref{Resource: podResource, Namespace: namespace, Name: name}
+	epoch, err := m.permit(ctx, ref)
+	if err != nil {
+		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": change})
+	set := map[string]any{}
+	for k, v := range annotations {
+		set[k] = orNull(v)
+	}
+	for k, v := range marksOf(nil, m.term.hubUID, epoch) {
+		set[k] = v
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": uid, "labels": map[string]any{key: orNull(value)}, "annotations": set,
+	}})
 	if err != nil {
 		return fmt.Errorf("cluster %q: label pod %s/%s: %w", m.name, namespace, name, err)
 	}
-	ref := Ref{Resource: podResource, Namespace: namespace, Name: name}
 	_, err = m.resource(ref).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
 	m.note(err)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || otherPod(err) {
@@ -193,6 +221,9 @@ func (m *Member) resource(r Ref) dynamic.ResourceInterface {
 // note lengthens or ends the back-off: only silence counts, an answer of any kind is contact. For a while after something as
 // a whole took too long, single answers end nothing: whoever answers each request just in time is as good as silent.
 func (m *Member) note(err error) {
+	if byPolicy(err) {
+		m.hold.doubt()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

@@ -76,7 +76,7 @@ func decide(in *input, due []answer, newest func() ([]sched.ClusterView, error))
 		if err != nil {
 			return nil, err
 		}
-		if versionsOf(now) == versionsOf(views) && changed(offers(views), offers(now)) == nil {
+		if versionsOf(now) == versionsOf(views) && changed(offers(views, in.kinds()), offers(now, in.kinds())) == nil {
 			break
 		}
 		views = now

@@ -17,7 +17,8 @@
 //
 // A decision changes only for a reason that is one of v1alpha1.DecisionTrigger, and the last ten stand in the binding.
 // Nothing is placed by a view that has moved past what the decision can bear. A cluster that is being drained gets
-// nothing. A cluster of which nothing is heard keeps what it has.
+// nothing. A cluster of which nothing is heard keeps what it has. A cluster in which pods of a workload find no node for two
+// minutes, whatever its view shows, counts as full for that workload for fifteen.
 //
 // A plan never lowers a member's replicas while those that stay do not have as many ready ones elsewhere as were wanted
 // before: up first, then down. A binding that was lost is made anew from what is on record in Works, not from nothing.

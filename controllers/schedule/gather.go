@@ -36,6 +36,7 @@ type entry struct {
 	workload *v1alpha1.FederatedDeployment
 	request  sched.Request
 	placed   map[string]int32 // by Works, where the binding has no plan; else nil
+	failed   bool             // its pods have waited too long for a node in some member
 }
 
 func (e *entry) key() types.NamespacedName { return client.ObjectKeyFromObject(e.binding) }
@@ -87,11 +88,13 @@ func (r *Reconciler) gather(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// waiting notes how many of the decided replicas have no node yet, and so are in no view.
+// waiting notes how many of the decided replicas have no node yet, and so are in no view. Where a member still runs more
+// than was decided, those without a node are the ones that are too many.
 func (e *entry) waiting() {
 	for _, row := range e.binding.Status.Clusters {
 		if current, ok := e.request.Current[row.Name]; ok && row.Pending > 0 {
-			current.Waiting = min(int64(row.Pending), current.Replicas)
+			surplus := max(0, int64(row.Applied)-current.Replicas)
+			current.Waiting = min(max(0, int64(row.Pending)-surplus), current.Replicas)
 			e.request.Current[row.Name] = current
 		}
 	}
@@ -156,8 +159,14 @@ func (r *Reconciler) views(ctx context.Context, now time.Time) ([]sched.ClusterV
 }
 
 // healthOf is what liveness made of a cluster, as its status says. One that is not heard at all, of which nobody says that
-// it is dead, keeps what it has and gets nothing, as one that is cut off.
+// it is dead, keeps what it has and gets nothing, as one that is cut off. So does one in which this hub may not write.
 func healthOf(c *v1alpha1.Cluster) filter.Health {
+	if ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		switch ready.Reason {
+		case v1alpha1.ReasonOtherHub, v1alpha1.ReasonNewerLeader, v1alpha1.ReasonEpochNotTaken:
+			return filter.Partitioned
+		}
+	}
 	healthy := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionHealthy)
 	switch {
 	case healthy == nil || healthy.Status == metav1.ConditionTrue:

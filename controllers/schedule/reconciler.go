@@ -53,6 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.watch(in)
 	due := r.due(in)
 	answers := map[types.NamespacedName]*answer{}
 	if len(due) > 0 {
@@ -65,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		}
 	}
 	again, failed := r.write(ctx, in, answers)
-	r.fleet = offers(in.views)
+	r.fleet = offers(in.views, in.kinds())
 	r.forget(in)
 	r.Metrics.pass(in, due, r.Now().Sub(begun))
 	return ctrl.Result{RequeueAfter: again}, failed
@@ -75,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 func (r *Reconciler) due(in *input) []answer {
 	var fleet *why
 	if r.fleet != nil {
-		fleet = changed(r.fleet, offers(in.views))
+		fleet = changed(r.fleet, offers(in.views, in.kinds()))
 	}
 	versions, drained := versionsOf(in.views), map[string]bool{}
 	for i := range in.views {

@@ -34,6 +34,7 @@ import (
 // nodes are the views of a fleet.
 type nodes struct {
 	all   map[string]*view.View
+	serve map[string][]string // nil: not known
 	asked int
 	onAsk func(n int)
 	since time.Time // when they were true; zero: now
@@ -49,7 +50,9 @@ func (n *nodes) View(cluster string) (stream.MemberView, bool) {
 	if confirmed.IsZero() {
 		confirmed = n.now()
 	}
-	return stream.MemberView{Cluster: cluster, View: n.all[cluster], ConfirmedAt: confirmed, Fresh: 30 * time.Second}, true
+	return stream.MemberView{
+		Cluster: cluster, View: n.all[cluster], Serves: n.serve[cluster], ConfirmedAt: confirmed, Fresh: 30 * time.Second,
+	}, true
 }
 
 // see gives a cluster one node with so many free cores.

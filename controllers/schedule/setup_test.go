@@ -73,3 +73,17 @@ func TestReplicasThatFindNoNodeGoElsewhere(t *testing.T) {
 	})
 	w.want(w.pass(), "c1:1 c2:5", "c1:1 c2:5", v1alpha1.TriggerCreated, v1alpha1.TriggerCapacityChanged)
 }
+
+func TestAMemberGetsNothingThatItDoesNotServe(t *testing.T) {
+	w := newWorld(t, 2, web)
+	w.views.serve = map[string][]string{"c1": {"v1/Pod", "apps/v1beta2/Deployment"}, "c2": {"apps/v1/Deployment"}}
+	b := w.pass()
+	w.want(b, "c2:6", "c2:6", v1alpha1.TriggerCreated)
+	if got := b.Status.History[0].Reasons; len(got) != 1 || got[0].Cluster != "c1" || got[0].Code != "NotServed" ||
+		got[0].Message != "the cluster does not serve apps/v1/Deployment" {
+		t.Errorf("reasons: %+v", got)
+	}
+	w.run()
+	w.views.serve["c1"] = []string{"apps/v1/Deployment"}
+	w.want(w.pass(), "c1:1 c2:5", "c1:1 c2:6", v1alpha1.TriggerCreated, v1alpha1.TriggerClusterJoined)
+}

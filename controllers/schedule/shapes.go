@@ -26,9 +26,10 @@ type shaped struct {
 	was sched.ClusterView
 }
 
-// see adds to a cluster what is known of its nodes.
+// see adds to a cluster what is known of its nodes, and of what its API server serves.
 func (s shapes) see(v *sched.ClusterView, views Views, now time.Time) {
 	known, admitted := views.View(v.Cluster)
+	v.Serves = known.Serves
 	seen := known.View
 	if !admitted || seen == nil {
 		delete(s, v.Cluster)

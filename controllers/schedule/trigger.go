@@ -34,6 +34,7 @@ type memory struct {
 	views      uint64    // hash of the versions of all views
 	decided    time.Time // the last look
 	rebalanced time.Time
+	waits      waits // for nodes
 }
 
 // offer is what of a cluster, besides its nodes, may change a decision.
@@ -42,14 +43,34 @@ type offer struct {
 	health filter.Health
 	seen   bool
 	terms  uint64 // hash of labels, taints, region and zone
+	lacks  string // kinds of workloads that its API server does not serve, by name
 }
 
-func offers(views []sched.ClusterView) map[string]offer {
+// offers of all clusters to workloads of these kinds. What else an API server serves, or does not, decides nothing.
+func offers(views []sched.ClusterView, kinds []string) map[string]offer {
 	out := make(map[string]offer, len(views))
 	for i := range views {
 		v := &views[i]
-		out[v.Cluster] = offer{v.Duty, v.Health, v.Seen, hashOf([]any{v.Labels, v.Taints, v.Region, v.Zone})}
+		o := offer{duty: v.Duty, health: v.Health, seen: v.Seen, terms: hashOf([]any{v.Labels, v.Taints, v.Region, v.Zone})}
+		for _, kind := range kinds {
+			if !filter.Serves(v.Serves, kind) {
+				o.lacks += kind + " "
+			}
+		}
+		out[v.Cluster] = o
 	}
+	return out
+}
+
+// kinds of the workloads of a pass, each once.
+func (in *input) kinds() []string {
+	var out []string
+	for _, e := range in.entries {
+		if kind := e.request.Where.Kind; !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -126,6 +147,8 @@ func reason(e *entry, m *memory, fleet *why, drained map[string]bool, views uint
 		return &why{trigger: v1alpha1.TriggerPreferenceChanged, rebalance: true}
 	case m.wish != wishOf(b):
 		return &why{trigger: v1alpha1.TriggerWishChanged}
+	case e.failed:
+		return &why{trigger: v1alpha1.TriggerPlacementFailed}
 	case fleet != nil:
 		return fleet
 	case now.Sub(m.rebalanced) >= b.Spec.Preference.Period():

@@ -15,12 +15,14 @@ import (
 )
 
 func TestWhatChangedOfTheFleetIsNamed(t *testing.T) {
+	kinds := []string{"apps/v1/Deployment"}
+	serves := func(apis ...string) func(*sched.ClusterView) { return func(v *sched.ClusterView) { v.Serves = apis } }
 	fleet := func(change func(*sched.ClusterView)) map[string]offer {
 		v := sched.ClusterView{Cluster: "c1", Seen: true, Region: "north"}
 		if change != nil {
 			change(&v)
 		}
-		return offers([]sched.ClusterView{v, {Cluster: "c2"}})
+		return offers([]sched.ClusterView{v, {Cluster: "c2"}}, kinds)
 	}
 	drained := func(v *sched.ClusterView) { v.Duty = filter.Drained }
 	suspect := func(v *sched.ClusterView) { v.Health = filter.Suspect }
@@ -36,9 +38,11 @@ func TestWhatChangedOfTheFleetIsNamed(t *testing.T) {
 		"suspect":        {fleet(nil), fleet(suspect), v1alpha1.TriggerClusterSuspect, false},
 		"dead":           {fleet(suspect), fleet(func(v *sched.ClusterView) { v.Health = filter.Dead }), v1alpha1.TriggerClusterDead, false},
 		"back":           {fleet(suspect), fleet(nil), v1alpha1.TriggerClusterReturned, false},
-		"joined":         {offers(nil), fleet(nil), v1alpha1.TriggerClusterJoined, false},
-		"left":           {fleet(nil), offers([]sched.ClusterView{{Cluster: "c2"}}), v1alpha1.TriggerClusterLeft, false},
+		"joined":         {offers(nil, kinds), fleet(nil), v1alpha1.TriggerClusterJoined, false},
+		"left":           {fleet(nil), offers([]sched.ClusterView{{Cluster: "c2"}}, kinds), v1alpha1.TriggerClusterLeft, false},
 		"another region": {fleet(nil), fleet(func(v *sched.ClusterView) { v.Region = "south" }), v1alpha1.TriggerClusterJoined, false},
+		"served at last": {fleet(serves("v1/Pod")), fleet(serves("v1/Pod", "apps/v1/Deployment")), v1alpha1.TriggerClusterJoined, false},
+		"another kind":   {fleet(nil), fleet(serves("apps/v1/Deployment", "example.com/v1/Other")), "", false},
 		"seen at last":   {fleet(func(v *sched.ClusterView) { v.Seen = false }), fleet(nil), v1alpha1.TriggerClusterJoined, false},
 	} {
 		t.Run(name, func(t *testing.T) {

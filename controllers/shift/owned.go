@@ -44,6 +44,7 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 	if !back {
 		s.Demand = min(before, target) // fewer wanted is fewer needed
 	}
+	s.MinReady = strictestOf(gs.Status.Clusters, s.Demand).ready
 	if outdated(binding, wants) {
 		s.Decision = shift.Outdated
 	}

@@ -100,11 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !ready(&gs) {
 		return ctrl.Result{}, nil
 	}
-	drains, err := r.drainsOf(ctx, &gs)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	binding, err := r.bindingOf(ctx, &gs)
+	drains, binding, err := r.wishes(ctx, &gs)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -116,10 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := shift.Validate(state); err != nil {
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
-	step, blocked := shift.Next(state)
-	if binding != nil {
-		step.Finished = slices.DeleteFunc(step.Finished, func(name string) bool { return !carriedOut(&gs, binding, name) })
-	}
+	step, blocked := next(&gs, binding, state)
 	plan, err := planOf(gs.Spec, state, step)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -134,6 +127,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// wishes returns what is asked for around a service: the drains that it is part of, and the decision about the workload
+// behind it, nil where that is none of weir's.
+func (r *Reconciler) wishes(ctx context.Context, gs *v1alpha1.GlobalService) ([]v1alpha1.ClusterDrain, *v1alpha1.ResourceBinding, error) {
+	drains, err := r.drainsOf(ctx, gs)
+	if err != nil {
+		return nil, nil, err
+	}
+	binding, err := r.bindingOf(ctx, gs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return drains, binding, nil
+}
+
+// next is the next step, and what is waited for, with what only the objects tell: which budget it is, and that a member was
+// not seen yet to do what is planned for it.
+func next(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, state shift.State) (shift.Step, []shift.Blocked) {
+	step, blocked := shift.Next(state)
+	if binding == nil {
+		return step, blocked
+	}
+	step.Finished = slices.DeleteFunc(step.Finished, func(name string) bool { return !carriedOut(gs, binding, name) })
+	return step, named(blocked, gs, state.Demand)
 }
 
 // ready says whether the last plan was carried out and something is known of the service: before that there is

@@ -187,7 +187,12 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 		o.err = err
 		return
 	}
-	work, err := c.record(ctx, t.work, t.key, t.name, t.wish.object, t.base)
+	epoch, err := m.Held()
+	if err != nil {
+		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
+		return
+	}
+	work, err := c.record(ctx, t, epoch, lowers(&t.wish, o.live))
 	if err != nil {
 		o.err = err
 		return
@@ -209,7 +214,9 @@ func (c *copier) put(ctx context.Context, m *member.Member, ref member.Ref, t *t
 		return false, true
 	}
 	if lowers(&t.wish, o.live) {
-		if sure, err := t.confirm(ctx); err != nil || !sure {
+		sure, err := t.confirm(ctx)
+		// What an older leader wrote down, or what was wanted long ago, takes nothing away.
+		if sure = sure && reduces(work, m.Epoch(), c.Now()); err != nil || !sure {
 			say(&o.copy, v1alpha1.SyncPending, "", "")
 			o.err = err
 			return false, false

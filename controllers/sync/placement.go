@@ -21,9 +21,8 @@ func admitted(p *v1alpha1.Placement, c *v1alpha1.Cluster) filter.Outcome {
 	if view.Zone != "" {
 		fields[filter.Zone] = view.Zone
 	}
-	request.Where.Kind = ""
 	outcome, _, _ := filter.Judge(&request.Where, &filter.Cluster{
 		Name: c.Name, Fields: fields, Labels: view.Labels, Taints: view.Taints, Seen: true,
-	})
+	}, true)
 	return outcome
 }

@@ -47,6 +47,10 @@ func trouble(row *v1alpha1.MemberCopy, cluster string, w *wish, namespace, name 
 			return
 		}
 	}
+	if held, ok := errors.AsType[*member.HoldError](err); ok {
+		say(row, v1alpha1.SyncFailed, held.Reason, "nothing is written there: "+held.Message)
+		return
+	}
 	var status apierrors.APIStatus
 	missing := ""
 	if errors.As(err, &status) && status.Status().Details != nil {

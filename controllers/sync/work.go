@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -60,17 +61,30 @@ func generationOf(w *v1alpha1.Work) int64 {
 	return w.Status.Manifests[0].Generation
 }
 
+// reduceWithin is for how long a record may take something away after it was written.
+const reduceWithin = 10 * time.Minute
+
+// reduces says whether a record may take something away: it is of this leader, and not old.
+func reduces(w *v1alpha1.Work, epoch int64, now time.Time) bool {
+	s := &w.Spec
+	return s.Epoch != nil && *s.Epoch == epoch && s.NotAfter != nil && now.Before(s.NotAfter.Time)
+}
+
 // record writes down what a member shall hold, before anything is written there. It makes the Work where there is none, and
-// the namespace that it stands in. base is the generation of what the object was made from.
-func (c *copier) record(ctx context.Context, old *v1alpha1.Work, key types.NamespacedName, cluster string, want *unstructured.Unstructured, base int64) (*v1alpha1.Work, error) {
-	if have := recorded(old); have != nil && equality.Semantic.DeepEqual(have.Object, want.Object) && slices.Contains(old.Finalizers, Finalizer) {
+// the namespace that it stands in. One that says so already is left as it is, but where it shall take something away: then
+// it must be of this epoch, and young.
+func (c *copier) record(ctx context.Context, t *task, epoch int64, reducing bool) (*v1alpha1.Work, error) {
+	old, key, cluster, want, base := t.work, t.key, t.name, t.wish.object, t.base
+	if have := recorded(old); have != nil && equality.Semantic.DeepEqual(have.Object, want.Object) && slices.Contains(old.Finalizers, Finalizer) &&
+		(!reducing || reduces(old, epoch, c.Now())) {
 		return old, nil
 	}
 	raw, err := json.Marshal(want.Object)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: encode the Work of %s: %w", cluster, key, err)
 	}
-	spec := v1alpha1.WorkSpec{BaseGeneration: &base}
+	until := hub.Time(c.Now().Add(reduceWithin))
+	spec := v1alpha1.WorkSpec{Epoch: &epoch, BaseGeneration: &base, NotAfter: &until}
 	spec.Workload.Manifests = []v1alpha1.Manifest{{}}
 	spec.Workload.Manifests[0].Raw = raw
 	w := &v1alpha1.Work{

@@ -78,7 +78,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		)
 	}
 	w.WithWatch = fleettest.Hub(t, interceptor.Funcs{}, objects...)
-	c := Config{Client: w, Live: w, Door: member.NewDoor(w, "weir-system"), Recorder: w.told, Now: func() time.Time { return w.now }}
+	c := Config{Client: w, Live: w, Door: member.NewDoor(w, "weir-system", member.NewTerm("hub", &fleettest.Epochs{})), Recorder: w.told, Now: func() time.Time { return w.now }}
 	w.d, w.s = NewDeployments(c, nil), NewServices(c)
 	return w
 }

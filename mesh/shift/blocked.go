@@ -95,7 +95,11 @@ func (b Blocked) replicas() string {
 	case LastCopy:
 		return fmt.Sprintf("refused: the pods of %s are the last ready copies; bring others up in another cluster first", b.Cluster)
 	case DisruptionBudget:
-		return fmt.Sprintf("waiting: a disruption budget wants %d ready copies and %d would be left without the pods of %s", b.Need, b.Have, b.Cluster)
+		name := ""
+		if b.Subject != "" {
+			name = " (" + b.Subject + ")"
+		}
+		return fmt.Sprintf("waiting: a disruption budget%s wants %d ready copies over all clusters and %d would be left without the pods of %s; bring more up, or change the budget", name, b.Need, b.Have, b.Cluster)
 	case HeldByFloor:
 		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %d replicas in %s, %d are wanted", b.Have, b.Cluster, b.Need)
 	default:

@@ -36,6 +36,7 @@ type Inventory interface {
 	Changed() <-chan struct{}
 	Synced() bool
 	Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.MemberFacts)
+	Served() []string
 	Problems() []inventory.Problem
 	prover.Cluster
 }
@@ -94,6 +95,7 @@ type Agent struct {
 	questions questions
 	rates     rates
 	reporter  reporter
+	served    []string // what was last told of what the member serves
 	told      map[types.NamespacedName]toldService
 	proofs    map[prover.Key]toldProof
 	complaint map[string]string // what was logged last, by what it was about

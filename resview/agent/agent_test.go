@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,7 @@ type fakeInventory struct {
 	services map[types.NamespacedName]*pb.ServiceFacts
 	member   *pb.MemberFacts
 	problems []inventory.Problem
+	served   []string
 	changed  chan struct{}
 }
 
@@ -55,6 +57,12 @@ func (f *fakeInventory) Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.services, f.member
+}
+
+func (f *fakeInventory) Served() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.served
 }
 
 func (f *fakeInventory) Problems() []inventory.Problem {
@@ -257,10 +265,14 @@ func TestAgentTellsTheHubWhatItSees(t *testing.T) {
 	inv.change(func(i *fakeInventory) {
 		i.synced = true
 		i.services = map[types.NamespacedName]*pb.ServiceFacts{named("cart"): facts("cart", "1"), named("pay"): facts("pay", "1")}
+		i.served = []string{"apps/v1/Deployment", "v1/Pod"}
 	})
 	s := f.until("both services", func(s *stream.Snapshot) bool { return s.InventoryComplete && len(s.Services) == 2 })
 	if s.Hello.GetKubernetesVersion() != "v1.37.0" || s.Hello.GetIstioClusterId() != "c1" {
 		t.Errorf("hello is %v", s.Hello)
+	}
+	if v, _ := f.View("c1"); !slices.Equal(v.Serves, []string{"apps/v1/Deployment", "v1/Pod"}) {
+		t.Errorf("the member serves %q", v.Serves)
 	}
 	inv.change(func(i *fakeInventory) {
 		i.services = map[types.NamespacedName]*pb.ServiceFacts{named("cart"): facts("cart", "2")}

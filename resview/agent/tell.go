@@ -6,6 +6,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -45,6 +46,7 @@ func (a *Agent) tell(ctx context.Context, services map[types.NamespacedName]*pb.
 	loads := a.rates.loads(verdicts, now)
 	loadOf := func(namespace, name, _ string) *pb.Load { return loads[podKey(namespace+"/"+name)] }
 	a.log("member", a.client.SetMember(inventory.WithGatewayLoads(withEvidence(member, verdicts), loadOf)))
+	a.tellServed(a.config.Inventory.Served())
 	a.tellServices(services, loadOf)
 	a.client.InventoryListed()
 	a.tellProofs(asked, verdicts, now)
@@ -54,6 +56,19 @@ func (a *Agent) tell(ctx context.Context, services map[types.NamespacedName]*pb.
 	a.metrics.services.Set(float64(globals(services)))
 	a.metrics.targets.Set(float64(len(asked)))
 	a.metrics.problems.Set(float64(len(problems)))
+}
+
+// tellServed tells what the member serves once that is known, and whenever it is another. The client sees what is new, but
+// a long list that stays the same is not handed to it every second.
+func (a *Agent) tellServed(served []string) {
+	if slices.Equal(a.served, served) {
+		return
+	}
+	err := a.client.SetServed(&pb.ServedAPIs{Apis: served})
+	a.log("served APIs", err)
+	if err == nil {
+		a.served = served
+	}
 }
 
 // globals counts the Services that are annotated as global: of others too there may be something to tell.

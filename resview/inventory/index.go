@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,7 @@ type objects struct {
 	deployments  []*appsv1.Deployment
 	statefulSets []*appsv1.StatefulSet
 	daemonSets   []*appsv1.DaemonSet
+	budgets      []*policyv1.PodDisruptionBudget
 	// rules are VirtualServices, DestinationRules, Sidecars and routes of the Gateway API.
 	rules []*unstructured.Unstructured
 	// gateways are Istio's.
@@ -45,6 +47,7 @@ type index struct {
 	ambient   map[string]bool
 	exports   map[types.NamespacedName]bool
 	workloads map[string][]workload // by namespace
+	budgets   map[string][]budget   // by namespace, sorted by name
 	// behind holds, for each global Service, the pods that its selector chooses and that have not ended, sorted by name.
 	// Pods that are not ready or are going are among them: they are no endpoints, but a fence must know them. For a Service
 	// that is global no longer it holds the pods on which weir's fence was left, and which are behind no global one.
@@ -62,6 +65,7 @@ func newIndex(o objects) *index {
 		ambient:         map[string]bool{},
 		exports:         map[types.NamespacedName]bool{},
 		workloads:       map[string][]workload{},
+		budgets:         map[string][]budget{},
 		replicaSetOwner: map[string]string{},
 		behind:          map[types.NamespacedName][]*corev1.Pod{},
 	}
@@ -87,6 +91,7 @@ func newIndex(o objects) *index {
 	}
 	x.indexWorkloads()
 	x.indexServices()
+	x.indexBudgets()
 	return x
 }
 

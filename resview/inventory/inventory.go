@@ -56,14 +56,17 @@ type Inventory struct {
 
 	services, pods, namespaces                         *source
 	replicaSets, deployments, statefulSets, daemonSets *source
+	budgets                                            *source
 
 	dirty   chan struct{} // something changed
 	changed chan struct{} // and it was told
 	ask     chan struct{} // an istiod came, changed or went
+	serves  served
 
 	mu       sync.Mutex
 	settings settings
 	settled  bool          // settings were read once
+	served   []string      // what the API server serves; nil: not known
 	answered time.Time     // when the API server last answered
 	cost     time.Duration // of the last picture
 	revision uint64        // of everything
@@ -124,11 +127,12 @@ func (n *Inventory) watch(f informers.SharedInformerFactory) error {
 	n.deployments = open("deployments.apps", apps.Deployments().Informer())
 	n.statefulSets = open("statefulsets.apps", apps.StatefulSets().Informer())
 	n.daemonSets = open("daemonsets.apps", apps.DaemonSets().Informer())
+	n.budgets = open("poddisruptionbudgets.policy", f.Policy().V1().PodDisruptionBudgets().Informer())
 	return failed
 }
 
 func (n *Inventory) sources() []*source {
-	return []*source{n.services, n.pods, n.namespaces, n.replicaSets, n.deployments, n.statefulSets, n.daemonSets}
+	return []*source{n.services, n.pods, n.namespaces, n.replicaSets, n.deployments, n.statefulSets, n.daemonSets, n.budgets}
 }
 
 // seen is told of each object of the core kinds that comes, changes or goes.
@@ -186,6 +190,14 @@ func (n *Inventory) Facts() (map[types.NamespacedName]*pb.ServiceFacts, *pb.Memb
 		return nil, nil
 	}
 	return p.services, p.member
+}
+
+// Served returns the kinds that the member's API server serves, each as GROUP/VERSION/KIND, or VERSION/KIND of the core
+// group, sorted. None: not known. It must not be changed.
+func (n *Inventory) Served() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.served
 }
 
 // Problems returns what owners of Services should know, in a stable order. It must not be changed.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +37,7 @@ status: {x: y}`)
 		"deployment":  deployment("demo", "echo", 2),
 		"statefulset": &appsv1.StatefulSet{ObjectMeta: meta("demo", "s")},
 		"daemonset":   &appsv1.DaemonSet{ObjectMeta: meta("demo", "d")},
+		"budget":      &policyv1.PodDisruptionBudget{ObjectMeta: meta("demo", "b"), Status: policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1}},
 		"rule":        rule,
 	} {
 		t.Run(name, func(t *testing.T) {

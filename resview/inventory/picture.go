@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/weir-io/weir/mesh/prover"
@@ -87,6 +88,7 @@ func (n *Inventory) gather() (objects, bool) {
 		deployments:    listOf[*appsv1.Deployment](n.deployments),
 		statefulSets:   listOf[*appsv1.StatefulSet](n.statefulSets),
 		daemonSets:     listOf[*appsv1.DaemonSet](n.daemonSets),
+		budgets:        listOf[*policyv1.PodDisruptionBudget](n.budgets),
 		istioNamespace: n.config.IstioNamespace,
 		rootNamespace:  n.config.RootNamespace,
 		settings:       now,

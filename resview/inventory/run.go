@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -117,6 +118,7 @@ func (n *Inventory) refresh(ctx context.Context) error {
 	if err := n.custom.refresh(ctx); err != nil {
 		return err
 	}
+	n.refreshServed(ctx)
 	if !n.pods.await(ctx) {
 		return ctx.Err()
 	}
@@ -136,4 +138,18 @@ func (n *Inventory) refresh(ctx context.Context) error {
 		n.touch(false)
 	}
 	return nil
+}
+
+// refreshServed asks for all that the API server serves. It is told when it changed, and nothing waits for it.
+func (n *Inventory) refreshServed(ctx context.Context) {
+	if news, err := n.serves.refresh(ctx, n.custom.discovery, time.Now()); news && err != nil {
+		n.config.Log.WarnContext(ctx, "not all that the member serves is known", "error", err)
+	}
+	n.mu.Lock()
+	changed := !slices.Equal(n.served, n.serves.apis)
+	n.served = n.serves.apis
+	n.mu.Unlock()
+	if changed {
+		poke(n.dirty)
+	}
 }

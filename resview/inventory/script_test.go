@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -111,6 +112,16 @@ func (m *script) answer(t *testing.T, d *datadriven.TestData, all []any) string 
 		return serviceText(t, p.services[nameIn(t, d)])
 	case "rules":
 		return rulesText(p.services[nameIn(t, d)].GetRules())
+	case "budgets":
+		var out []string
+		for _, b := range p.services[nameIn(t, d)].GetBudgets() {
+			raw, err := protojson.Marshal(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, strings.ReplaceAll(string(raw), " ", "")) // The library puts spaces in at random.
+		}
+		return strings.Join(out, "\n")
 	case "object":
 		k := d.CmdArgs[0].Key
 		for _, r := range book.wire {
@@ -231,6 +242,8 @@ func (m *script) sorted(t *testing.T, all []any) objects {
 			o.statefulSets = append(o.statefulSets, a)
 		case *appsv1.DaemonSet:
 			o.daemonSets = append(o.daemonSets, a)
+		case *policyv1.PodDisruptionBudget:
+			o.budgets = append(o.budgets, a)
 		case *unstructured.Unstructured:
 			resource := strings.ToLower(a.GetKind()) + "s"
 			i := slices.IndexFunc(optional, func(k kind) bool { return k.resource == resource && k.group == a.GroupVersionKind().Group })

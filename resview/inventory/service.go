@@ -48,6 +48,7 @@ func (x *index) service(s *corev1.Service, rules []*pb.Rule) *pb.ServiceFacts {
 		}
 	}
 	out.Workloads = x.workloadsOf(s, out.Pods)
+	out.Budgets = x.budgetsOf(s, pods)
 	return out
 }
 

@@ -6,6 +6,7 @@ package inventory
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -55,6 +56,9 @@ func trim(object any) (any, error) {
 			Spec:       appsv1.DaemonSetSpec{Template: templateLabels(o.Spec.Template), UpdateStrategy: o.Spec.UpdateStrategy},
 			Status:     status,
 		}, nil
+	case *policyv1.PodDisruptionBudget:
+		spec := policyv1.PodDisruptionBudgetSpec{MinAvailable: o.Spec.MinAvailable, MaxUnavailable: o.Spec.MaxUnavailable, Selector: o.Spec.Selector}
+		return &policyv1.PodDisruptionBudget{ObjectMeta: trimMeta(o.ObjectMeta, false), Spec: spec}, nil
 	case *unstructured.Unstructured:
 		return trimRule(o), nil
 	}

@@ -204,6 +204,7 @@ type AgentMessage struct {
 	//	*AgentMessage_InventoryEnd
 	//	*AgentMessage_Snapshot
 	//	*AgentMessage_Update
+	//	*AgentMessage_Served
 	Body          isAgentMessage_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -334,6 +335,15 @@ func (x *AgentMessage) GetUpdate() *IncrementalUpdate {
 	return nil
 }
 
+func (x *AgentMessage) GetServed() *ServedAPIs {
+	if x != nil {
+		if x, ok := x.Body.(*AgentMessage_Served); ok {
+			return x.Served
+		}
+	}
+	return nil
+}
+
 type isAgentMessage_Body interface {
 	isAgentMessage_Body()
 }
@@ -374,6 +384,10 @@ type AgentMessage_Update struct {
 	Update *IncrementalUpdate `protobuf:"bytes,10,opt,name=update,proto3,oneof"` // what changed among them since
 }
 
+type AgentMessage_Served struct {
+	Served *ServedAPIs `protobuf:"bytes,11,opt,name=served,proto3,oneof"` // replaces what was known of what the member's API server serves
+}
+
 func (*AgentMessage_Hello) isAgentMessage_Body() {}
 
 func (*AgentMessage_Beat) isAgentMessage_Body() {}
@@ -391,6 +405,8 @@ func (*AgentMessage_InventoryEnd) isAgentMessage_Body() {}
 func (*AgentMessage_Snapshot) isAgentMessage_Body() {}
 
 func (*AgentMessage_Update) isAgentMessage_Body() {}
+
+func (*AgentMessage_Served) isAgentMessage_Body() {}
 
 type HubMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1405,6 +1421,51 @@ func (x *ServiceRef) GetName() string {
 	return ""
 }
 
+// ServedAPIs are the kinds that a member's API server serves.
+type ServedAPIs struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Apis          []string               `protobuf:"bytes,1,rep,name=apis,proto3" json:"apis,omitempty"` // each GROUP/VERSION/KIND, or VERSION/KIND of the core group; 5,000 at most; none: not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServedAPIs) Reset() {
+	*x = ServedAPIs{}
+	mi := &file_link_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServedAPIs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServedAPIs) ProtoMessage() {}
+
+func (x *ServedAPIs) ProtoReflect() protoreflect.Message {
+	mi := &file_link_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServedAPIs.ProtoReflect.Descriptor instead.
+func (*ServedAPIs) Descriptor() ([]byte, []int) {
+	return file_link_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ServedAPIs) GetApis() []string {
+	if x != nil {
+		return x.Apis
+	}
+	return nil
+}
+
 // ServiceFacts is everything the hub needs to know of one annotated Service in one member.
 type ServiceFacts struct {
 	state                 protoimpl.MessageState `protogen:"open.v1"`
@@ -1425,13 +1486,14 @@ type ServiceFacts struct {
 	Rules                 []*Rule                `protobuf:"bytes,15,rep,name=rules,proto3" json:"rules,omitempty"`        // rules that decide over this host: ours and others'
 	Ambient               bool                   `protobuf:"varint,16,opt,name=ambient,proto3" json:"ambient,omitempty"`
 	Selector              map[string]string      `protobuf:"bytes,17,rep,name=selector,proto3" json:"selector,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of the Service: a fence at creation needs it
+	Budgets               []*DisruptionBudget    `protobuf:"bytes,18,rep,name=budgets,proto3" json:"budgets,omitempty"`                                                                             // PodDisruptionBudgets that select pods of the service; 16 at most
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
 
 func (x *ServiceFacts) Reset() {
 	*x = ServiceFacts{}
-	mi := &file_link_proto_msgTypes[17]
+	mi := &file_link_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1505,7 @@ func (x *ServiceFacts) String() string {
 func (*ServiceFacts) ProtoMessage() {}
 
 func (x *ServiceFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[17]
+	mi := &file_link_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1518,7 @@ func (x *ServiceFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceFacts.ProtoReflect.Descriptor instead.
 func (*ServiceFacts) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{17}
+	return file_link_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ServiceFacts) GetRef() *ServiceRef {
@@ -1578,6 +1640,99 @@ func (x *ServiceFacts) GetSelector() map[string]string {
 	return nil
 }
 
+func (x *ServiceFacts) GetBudgets() []*DisruptionBudget {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+// DisruptionBudget is what a PodDisruptionBudget asks for. What it comes to depends on how many pods there are, and those
+// are counted over all members.
+type DisruptionBudget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Amount        int32                  `protobuf:"varint,2,opt,name=amount,proto3" json:"amount,omitempty"` // pods, or percent of the pods that are wanted
+	Percent       bool                   `protobuf:"varint,3,opt,name=percent,proto3" json:"percent,omitempty"`
+	Unavailable   bool                   `protobuf:"varint,4,opt,name=unavailable,proto3" json:"unavailable,omitempty"`                 // amount is how many may be away; else how many must be ready
+	OtherPods     int32                  `protobuf:"varint,5,opt,name=other_pods,json=otherPods,proto3" json:"other_pods,omitempty"`    // pods that it selects besides the service's: as many as are wanted
+	OtherReady    int32                  `protobuf:"varint,6,opt,name=other_ready,json=otherReady,proto3" json:"other_ready,omitempty"` // and those of them that are ready
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisruptionBudget) Reset() {
+	*x = DisruptionBudget{}
+	mi := &file_link_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisruptionBudget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisruptionBudget) ProtoMessage() {}
+
+func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
+	mi := &file_link_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
+func (*DisruptionBudget) Descriptor() ([]byte, []int) {
+	return file_link_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DisruptionBudget) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DisruptionBudget) GetAmount() int32 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
+func (x *DisruptionBudget) GetPercent() bool {
+	if x != nil {
+		return x.Percent
+	}
+	return false
+}
+
+func (x *DisruptionBudget) GetUnavailable() bool {
+	if x != nil {
+		return x.Unavailable
+	}
+	return false
+}
+
+func (x *DisruptionBudget) GetOtherPods() int32 {
+	if x != nil {
+		return x.OtherPods
+	}
+	return 0
+}
+
+func (x *DisruptionBudget) GetOtherReady() int32 {
+	if x != nil {
+		return x.OtherReady
+	}
+	return 0
+}
+
 type Port struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1591,7 +1746,7 @@ type Port struct {
 
 func (x *Port) Reset() {
 	*x = Port{}
-	mi := &file_link_proto_msgTypes[18]
+	mi := &file_link_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1758,7 @@ func (x *Port) String() string {
 func (*Port) ProtoMessage() {}
 
 func (x *Port) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[18]
+	mi := &file_link_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1771,7 @@ func (x *Port) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Port.ProtoReflect.Descriptor instead.
 func (*Port) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{18}
+	return file_link_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Port) GetName() string {
@@ -1673,7 +1828,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_link_proto_msgTypes[19]
+	mi := &file_link_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1685,7 +1840,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[19]
+	mi := &file_link_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1698,7 +1853,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{19}
+	return file_link_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Pod) GetName() string {
@@ -1792,7 +1947,7 @@ type WorkloadFacts struct {
 
 func (x *WorkloadFacts) Reset() {
 	*x = WorkloadFacts{}
-	mi := &file_link_proto_msgTypes[20]
+	mi := &file_link_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +1959,7 @@ func (x *WorkloadFacts) String() string {
 func (*WorkloadFacts) ProtoMessage() {}
 
 func (x *WorkloadFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[20]
+	mi := &file_link_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +1972,7 @@ func (x *WorkloadFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadFacts.ProtoReflect.Descriptor instead.
 func (*WorkloadFacts) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{20}
+	return file_link_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WorkloadFacts) GetKind() string {
@@ -1877,7 +2032,7 @@ type Rule struct {
 
 func (x *Rule) Reset() {
 	*x = Rule{}
-	mi := &file_link_proto_msgTypes[21]
+	mi := &file_link_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +2044,7 @@ func (x *Rule) String() string {
 func (*Rule) ProtoMessage() {}
 
 func (x *Rule) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[21]
+	mi := &file_link_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2057,7 @@ func (x *Rule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rule.ProtoReflect.Descriptor instead.
 func (*Rule) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{21}
+	return file_link_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Rule) GetApiVersion() string {
@@ -1956,7 +2111,7 @@ type ServiceGone struct {
 
 func (x *ServiceGone) Reset() {
 	*x = ServiceGone{}
-	mi := &file_link_proto_msgTypes[22]
+	mi := &file_link_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2123,7 @@ func (x *ServiceGone) String() string {
 func (*ServiceGone) ProtoMessage() {}
 
 func (x *ServiceGone) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[22]
+	mi := &file_link_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2136,7 @@ func (x *ServiceGone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceGone.ProtoReflect.Descriptor instead.
 func (*ServiceGone) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{22}
+	return file_link_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ServiceGone) GetRef() *ServiceRef {
@@ -2001,7 +2156,7 @@ type Targets struct {
 
 func (x *Targets) Reset() {
 	*x = Targets{}
-	mi := &file_link_proto_msgTypes[23]
+	mi := &file_link_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2168,7 @@ func (x *Targets) String() string {
 func (*Targets) ProtoMessage() {}
 
 func (x *Targets) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[23]
+	mi := &file_link_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2181,7 @@ func (x *Targets) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Targets.ProtoReflect.Descriptor instead.
 func (*Targets) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{23}
+	return file_link_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Targets) GetTargets() []*Target {
@@ -2055,7 +2210,7 @@ type Target struct {
 
 func (x *Target) Reset() {
 	*x = Target{}
-	mi := &file_link_proto_msgTypes[24]
+	mi := &file_link_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2222,7 @@ func (x *Target) String() string {
 func (*Target) ProtoMessage() {}
 
 func (x *Target) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[24]
+	mi := &file_link_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2235,7 @@ func (x *Target) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Target.ProtoReflect.Descriptor instead.
 func (*Target) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{24}
+	return file_link_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Target) GetRef() *ServiceRef {
@@ -2172,7 +2327,7 @@ type FencedAddress struct {
 
 func (x *FencedAddress) Reset() {
 	*x = FencedAddress{}
-	mi := &file_link_proto_msgTypes[25]
+	mi := &file_link_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2339,7 @@ func (x *FencedAddress) String() string {
 func (*FencedAddress) ProtoMessage() {}
 
 func (x *FencedAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[25]
+	mi := &file_link_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2352,7 @@ func (x *FencedAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FencedAddress.ProtoReflect.Descriptor instead.
 func (*FencedAddress) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{25}
+	return file_link_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FencedAddress) GetIp() string {
@@ -2242,7 +2397,7 @@ type ProofFacts struct {
 
 func (x *ProofFacts) Reset() {
 	*x = ProofFacts{}
-	mi := &file_link_proto_msgTypes[26]
+	mi := &file_link_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2409,7 @@ func (x *ProofFacts) String() string {
 func (*ProofFacts) ProtoMessage() {}
 
 func (x *ProofFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[26]
+	mi := &file_link_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2422,7 @@ func (x *ProofFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofFacts.ProtoReflect.Descriptor instead.
 func (*ProofFacts) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{26}
+	return file_link_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProofFacts) GetRef() *ServiceRef {
@@ -2322,7 +2477,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_link_proto_msgTypes[27]
+	mi := &file_link_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2489,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[27]
+	mi := &file_link_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2502,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{27}
+	return file_link_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Verdict) GetGeneration() int64 {
@@ -2424,7 +2579,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_link_proto_msgTypes[28]
+	mi := &file_link_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2591,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[28]
+	mi := &file_link_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2604,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{28}
+	return file_link_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Missing) GetKind() string {
@@ -2485,7 +2640,7 @@ type IstiodVerdict struct {
 
 func (x *IstiodVerdict) Reset() {
 	*x = IstiodVerdict{}
-	mi := &file_link_proto_msgTypes[29]
+	mi := &file_link_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2652,7 @@ func (x *IstiodVerdict) String() string {
 func (*IstiodVerdict) ProtoMessage() {}
 
 func (x *IstiodVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[29]
+	mi := &file_link_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2665,7 @@ func (x *IstiodVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IstiodVerdict.ProtoReflect.Descriptor instead.
 func (*IstiodVerdict) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{29}
+	return file_link_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *IstiodVerdict) GetName() string {
@@ -2552,7 +2707,7 @@ type ProxyVerdict struct {
 
 func (x *ProxyVerdict) Reset() {
 	*x = ProxyVerdict{}
-	mi := &file_link_proto_msgTypes[30]
+	mi := &file_link_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2719,7 @@ func (x *ProxyVerdict) String() string {
 func (*ProxyVerdict) ProtoMessage() {}
 
 func (x *ProxyVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[30]
+	mi := &file_link_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2732,7 @@ func (x *ProxyVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyVerdict.ProtoReflect.Descriptor instead.
 func (*ProxyVerdict) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{30}
+	return file_link_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProxyVerdict) GetName() string {
@@ -2609,7 +2764,7 @@ type HealthCheck struct {
 
 func (x *HealthCheck) Reset() {
 	*x = HealthCheck{}
-	mi := &file_link_proto_msgTypes[31]
+	mi := &file_link_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2776,7 @@ func (x *HealthCheck) String() string {
 func (*HealthCheck) ProtoMessage() {}
 
 func (x *HealthCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[31]
+	mi := &file_link_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2789,7 @@ func (x *HealthCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthCheck.ProtoReflect.Descriptor instead.
 func (*HealthCheck) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{31}
+	return file_link_proto_rawDescGZIP(), []int{33}
 }
 
 // ViewAck says where the hub stands, first of all in each session. Events are numbered from one incarnation of the agent
@@ -2650,7 +2805,7 @@ type ViewAck struct {
 
 func (x *ViewAck) Reset() {
 	*x = ViewAck{}
-	mi := &file_link_proto_msgTypes[32]
+	mi := &file_link_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2817,7 @@ func (x *ViewAck) String() string {
 func (*ViewAck) ProtoMessage() {}
 
 func (x *ViewAck) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[32]
+	mi := &file_link_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2830,7 @@ func (x *ViewAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewAck.ProtoReflect.Descriptor instead.
 func (*ViewAck) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{32}
+	return file_link_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ViewAck) GetIncarnation() uint64 {
@@ -2713,7 +2868,7 @@ type ClusterSnapshot struct {
 
 func (x *ClusterSnapshot) Reset() {
 	*x = ClusterSnapshot{}
-	mi := &file_link_proto_msgTypes[33]
+	mi := &file_link_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2880,7 @@ func (x *ClusterSnapshot) String() string {
 func (*ClusterSnapshot) ProtoMessage() {}
 
 func (x *ClusterSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[33]
+	mi := &file_link_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2893,7 @@ func (x *ClusterSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterSnapshot.ProtoReflect.Descriptor instead.
 func (*ClusterSnapshot) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{33}
+	return file_link_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ClusterSnapshot) GetClusterName() string {
@@ -2788,7 +2943,7 @@ type IncrementalUpdate struct {
 
 func (x *IncrementalUpdate) Reset() {
 	*x = IncrementalUpdate{}
-	mi := &file_link_proto_msgTypes[34]
+	mi := &file_link_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +2955,7 @@ func (x *IncrementalUpdate) String() string {
 func (*IncrementalUpdate) ProtoMessage() {}
 
 func (x *IncrementalUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[34]
+	mi := &file_link_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +2968,7 @@ func (x *IncrementalUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IncrementalUpdate.ProtoReflect.Descriptor instead.
 func (*IncrementalUpdate) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{34}
+	return file_link_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *IncrementalUpdate) GetClusterId() string {
@@ -2853,7 +3008,7 @@ type NodeResource struct {
 
 func (x *NodeResource) Reset() {
 	*x = NodeResource{}
-	mi := &file_link_proto_msgTypes[35]
+	mi := &file_link_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2865,7 +3020,7 @@ func (x *NodeResource) String() string {
 func (*NodeResource) ProtoMessage() {}
 
 func (x *NodeResource) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[35]
+	mi := &file_link_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2878,7 +3033,7 @@ func (x *NodeResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeResource.ProtoReflect.Descriptor instead.
 func (*NodeResource) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{35}
+	return file_link_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeResource) GetName() string {
@@ -2940,7 +3095,7 @@ type Amount struct {
 
 func (x *Amount) Reset() {
 	*x = Amount{}
-	mi := &file_link_proto_msgTypes[36]
+	mi := &file_link_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3107,7 @@ func (x *Amount) String() string {
 func (*Amount) ProtoMessage() {}
 
 func (x *Amount) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[36]
+	mi := &file_link_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3120,7 @@ func (x *Amount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amount.ProtoReflect.Descriptor instead.
 func (*Amount) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{36}
+	return file_link_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Amount) GetName() string {
@@ -2992,7 +3147,7 @@ type NodeLabel struct {
 
 func (x *NodeLabel) Reset() {
 	*x = NodeLabel{}
-	mi := &file_link_proto_msgTypes[37]
+	mi := &file_link_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3004,7 +3159,7 @@ func (x *NodeLabel) String() string {
 func (*NodeLabel) ProtoMessage() {}
 
 func (x *NodeLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[37]
+	mi := &file_link_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3017,7 +3172,7 @@ func (x *NodeLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabel.ProtoReflect.Descriptor instead.
 func (*NodeLabel) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{37}
+	return file_link_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *NodeLabel) GetKey() string {
@@ -3045,7 +3200,7 @@ type NodeTaint struct {
 
 func (x *NodeTaint) Reset() {
 	*x = NodeTaint{}
-	mi := &file_link_proto_msgTypes[38]
+	mi := &file_link_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3057,7 +3212,7 @@ func (x *NodeTaint) String() string {
 func (*NodeTaint) ProtoMessage() {}
 
 func (x *NodeTaint) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[38]
+	mi := &file_link_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3070,7 +3225,7 @@ func (x *NodeTaint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeTaint.ProtoReflect.Descriptor instead.
 func (*NodeTaint) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{38}
+	return file_link_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *NodeTaint) GetKey() string {
@@ -3104,7 +3259,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_link_proto_msgTypes[39]
+	mi := &file_link_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3116,7 +3271,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[39]
+	mi := &file_link_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3129,7 +3284,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{39}
+	return file_link_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -3166,7 +3321,7 @@ type NodeDelta struct {
 
 func (x *NodeDelta) Reset() {
 	*x = NodeDelta{}
-	mi := &file_link_proto_msgTypes[40]
+	mi := &file_link_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3333,7 @@ func (x *NodeDelta) String() string {
 func (*NodeDelta) ProtoMessage() {}
 
 func (x *NodeDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[40]
+	mi := &file_link_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3346,7 @@ func (x *NodeDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeDelta.ProtoReflect.Descriptor instead.
 func (*NodeDelta) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{40}
+	return file_link_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *NodeDelta) GetEventSequenceId() uint64 {
@@ -3316,7 +3471,7 @@ type NodeChange struct {
 
 func (x *NodeChange) Reset() {
 	*x = NodeChange{}
-	mi := &file_link_proto_msgTypes[41]
+	mi := &file_link_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3328,7 +3483,7 @@ func (x *NodeChange) String() string {
 func (*NodeChange) ProtoMessage() {}
 
 func (x *NodeChange) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[41]
+	mi := &file_link_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3341,7 +3496,7 @@ func (x *NodeChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeChange.ProtoReflect.Descriptor instead.
 func (*NodeChange) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{41}
+	return file_link_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *NodeChange) GetName() string {
@@ -3395,7 +3550,7 @@ type Amounts struct {
 
 func (x *Amounts) Reset() {
 	*x = Amounts{}
-	mi := &file_link_proto_msgTypes[42]
+	mi := &file_link_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3562,7 @@ func (x *Amounts) String() string {
 func (*Amounts) ProtoMessage() {}
 
 func (x *Amounts) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[42]
+	mi := &file_link_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3575,7 @@ func (x *Amounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amounts.ProtoReflect.Descriptor instead.
 func (*Amounts) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{42}
+	return file_link_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Amounts) GetAmounts() []*Amount {
@@ -3439,7 +3594,7 @@ type NodeLabels struct {
 
 func (x *NodeLabels) Reset() {
 	*x = NodeLabels{}
-	mi := &file_link_proto_msgTypes[43]
+	mi := &file_link_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3451,7 +3606,7 @@ func (x *NodeLabels) String() string {
 func (*NodeLabels) ProtoMessage() {}
 
 func (x *NodeLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[43]
+	mi := &file_link_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3464,7 +3619,7 @@ func (x *NodeLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
 func (*NodeLabels) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{43}
+	return file_link_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeLabels) GetLabels() []*NodeLabel {
@@ -3483,7 +3638,7 @@ type NodeTaints struct {
 
 func (x *NodeTaints) Reset() {
 	*x = NodeTaints{}
-	mi := &file_link_proto_msgTypes[44]
+	mi := &file_link_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3495,7 +3650,7 @@ func (x *NodeTaints) String() string {
 func (*NodeTaints) ProtoMessage() {}
 
 func (x *NodeTaints) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[44]
+	mi := &file_link_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3508,7 +3663,7 @@ func (x *NodeTaints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeTaints.ProtoReflect.Descriptor instead.
 func (*NodeTaints) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{44}
+	return file_link_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *NodeTaints) GetTaints() []*NodeTaint {
@@ -3527,7 +3682,7 @@ type NodeConditions struct {
 
 func (x *NodeConditions) Reset() {
 	*x = NodeConditions{}
-	mi := &file_link_proto_msgTypes[45]
+	mi := &file_link_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3539,7 +3694,7 @@ func (x *NodeConditions) String() string {
 func (*NodeConditions) ProtoMessage() {}
 
 func (x *NodeConditions) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[45]
+	mi := &file_link_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3552,7 +3707,7 @@ func (x *NodeConditions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeConditions.ProtoReflect.Descriptor instead.
 func (*NodeConditions) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{45}
+	return file_link_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeConditions) GetConditions() []*NodeCondition {
@@ -3572,7 +3727,7 @@ type NodeGone struct {
 
 func (x *NodeGone) Reset() {
 	*x = NodeGone{}
-	mi := &file_link_proto_msgTypes[46]
+	mi := &file_link_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3584,7 +3739,7 @@ func (x *NodeGone) String() string {
 func (*NodeGone) ProtoMessage() {}
 
 func (x *NodeGone) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[46]
+	mi := &file_link_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3597,7 +3752,7 @@ func (x *NodeGone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGone.ProtoReflect.Descriptor instead.
 func (*NodeGone) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{46}
+	return file_link_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeGone) GetName() string {
@@ -3625,7 +3780,7 @@ type PodChange struct {
 
 func (x *PodChange) Reset() {
 	*x = PodChange{}
-	mi := &file_link_proto_msgTypes[47]
+	mi := &file_link_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3792,7 @@ func (x *PodChange) String() string {
 func (*PodChange) ProtoMessage() {}
 
 func (x *PodChange) ProtoReflect() protoreflect.Message {
-	mi := &file_link_proto_msgTypes[47]
+	mi := &file_link_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3805,7 @@ func (x *PodChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodChange.ProtoReflect.Descriptor instead.
 func (*PodChange) Descriptor() ([]byte, []int) {
-	return file_link_proto_rawDescGZIP(), []int{47}
+	return file_link_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PodChange) GetNode() string {
@@ -3688,7 +3843,7 @@ const file_link_proto_rawDesc = "" +
 	"\x13CertificateResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x1b\n" +
 	"\tca_bundle\x18\x02 \x01(\fR\bcaBundle\x12\x18\n" +
-	"\acluster\x18\x03 \x01(\tR\acluster\"\x94\x04\n" +
+	"\acluster\x18\x03 \x01(\tR\acluster\"\xc8\x04\n" +
 	"\fAgentMessage\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12+\n" +
 	"\x05hello\x18\x02 \x01(\v2\x13.weir.link.v1.HelloH\x00R\x05hello\x12(\n" +
@@ -3700,7 +3855,8 @@ const file_link_proto_rawDesc = "" +
 	"\rinventory_end\x18\b \x01(\v2\x1a.weir.link.v1.InventoryEndH\x00R\finventoryEnd\x12;\n" +
 	"\bsnapshot\x18\t \x01(\v2\x1d.weir.link.v1.ClusterSnapshotH\x00R\bsnapshot\x129\n" +
 	"\x06update\x18\n" +
-	" \x01(\v2\x1f.weir.link.v1.IncrementalUpdateH\x00R\x06updateB\x06\n" +
+	" \x01(\v2\x1f.weir.link.v1.IncrementalUpdateH\x00R\x06update\x122\n" +
+	"\x06served\x18\v \x01(\v2\x18.weir.link.v1.ServedAPIsH\x00R\x06servedB\x06\n" +
 	"\x04body\"\xc8\x02\n" +
 	"\n" +
 	"HubMessage\x121\n" +
@@ -3782,7 +3938,10 @@ const file_link_proto_rawDesc = "" +
 	"\n" +
 	"ServiceRef\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xe1\x06\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\" \n" +
+	"\n" +
+	"ServedAPIs\x12\x12\n" +
+	"\x04apis\x18\x01 \x03(\tR\x04apis\"\x9b\a\n" +
 	"\fServiceFacts\x12*\n" +
 	"\x03ref\x18\x01 \x01(\v2\x18.weir.link.v1.ServiceRefR\x03ref\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12)\n" +
@@ -3802,13 +3961,23 @@ const file_link_proto_rawDesc = "" +
 	"\bexported\x18\x0e \x01(\bR\bexported\x12(\n" +
 	"\x05rules\x18\x0f \x03(\v2\x12.weir.link.v1.RuleR\x05rules\x12\x18\n" +
 	"\aambient\x18\x10 \x01(\bR\aambient\x12D\n" +
-	"\bselector\x18\x11 \x03(\v2(.weir.link.v1.ServiceFacts.SelectorEntryR\bselector\x1a>\n" +
+	"\bselector\x18\x11 \x03(\v2(.weir.link.v1.ServiceFacts.SelectorEntryR\bselector\x128\n" +
+	"\abudgets\x18\x12 \x03(\v2\x1e.weir.link.v1.DisruptionBudgetR\abudgets\x1a>\n" +
 	"\x10AnnotationsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
 	"\rSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\x01\n" +
+	"\x10DisruptionBudget\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06amount\x18\x02 \x01(\x05R\x06amount\x12\x18\n" +
+	"\apercent\x18\x03 \x01(\bR\apercent\x12 \n" +
+	"\vunavailable\x18\x04 \x01(\bR\vunavailable\x12\x1d\n" +
+	"\n" +
+	"other_pods\x18\x05 \x01(\x05R\totherPods\x12\x1f\n" +
+	"\vother_ready\x18\x06 \x01(\x05R\n" +
+	"otherReady\"\x8e\x01\n" +
 	"\x04Port\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x1a\n" +
@@ -4003,7 +4172,7 @@ func file_link_proto_rawDescGZIP() []byte {
 	return file_link_proto_rawDescData
 }
 
-var file_link_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_link_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_link_proto_goTypes = []any{
 	(*JoinRequest)(nil),         // 0: weir.link.v1.JoinRequest
 	(*RenewRequest)(nil),        // 1: weir.link.v1.RenewRequest
@@ -4022,117 +4191,121 @@ var file_link_proto_goTypes = []any{
 	(*Load)(nil),                // 14: weir.link.v1.Load
 	(*Finding)(nil),             // 15: weir.link.v1.Finding
 	(*ServiceRef)(nil),          // 16: weir.link.v1.ServiceRef
-	(*ServiceFacts)(nil),        // 17: weir.link.v1.ServiceFacts
-	(*Port)(nil),                // 18: weir.link.v1.Port
-	(*Pod)(nil),                 // 19: weir.link.v1.Pod
-	(*WorkloadFacts)(nil),       // 20: weir.link.v1.WorkloadFacts
-	(*Rule)(nil),                // 21: weir.link.v1.Rule
-	(*ServiceGone)(nil),         // 22: weir.link.v1.ServiceGone
-	(*Targets)(nil),             // 23: weir.link.v1.Targets
-	(*Target)(nil),              // 24: weir.link.v1.Target
-	(*FencedAddress)(nil),       // 25: weir.link.v1.FencedAddress
-	(*ProofFacts)(nil),          // 26: weir.link.v1.ProofFacts
-	(*Verdict)(nil),             // 27: weir.link.v1.Verdict
-	(*Missing)(nil),             // 28: weir.link.v1.Missing
-	(*IstiodVerdict)(nil),       // 29: weir.link.v1.IstiodVerdict
-	(*ProxyVerdict)(nil),        // 30: weir.link.v1.ProxyVerdict
-	(*HealthCheck)(nil),         // 31: weir.link.v1.HealthCheck
-	(*ViewAck)(nil),             // 32: weir.link.v1.ViewAck
-	(*ClusterSnapshot)(nil),     // 33: weir.link.v1.ClusterSnapshot
-	(*IncrementalUpdate)(nil),   // 34: weir.link.v1.IncrementalUpdate
-	(*NodeResource)(nil),        // 35: weir.link.v1.NodeResource
-	(*Amount)(nil),              // 36: weir.link.v1.Amount
-	(*NodeLabel)(nil),           // 37: weir.link.v1.NodeLabel
-	(*NodeTaint)(nil),           // 38: weir.link.v1.NodeTaint
-	(*NodeCondition)(nil),       // 39: weir.link.v1.NodeCondition
-	(*NodeDelta)(nil),           // 40: weir.link.v1.NodeDelta
-	(*NodeChange)(nil),          // 41: weir.link.v1.NodeChange
-	(*Amounts)(nil),             // 42: weir.link.v1.Amounts
-	(*NodeLabels)(nil),          // 43: weir.link.v1.NodeLabels
-	(*NodeTaints)(nil),          // 44: weir.link.v1.NodeTaints
-	(*NodeConditions)(nil),      // 45: weir.link.v1.NodeConditions
-	(*NodeGone)(nil),            // 46: weir.link.v1.NodeGone
-	(*PodChange)(nil),           // 47: weir.link.v1.PodChange
-	nil,                         // 48: weir.link.v1.Istiod.RemoteClustersEntry
-	nil,                         // 49: weir.link.v1.ServiceFacts.AnnotationsEntry
-	nil,                         // 50: weir.link.v1.ServiceFacts.SelectorEntry
+	(*ServedAPIs)(nil),          // 17: weir.link.v1.ServedAPIs
+	(*ServiceFacts)(nil),        // 18: weir.link.v1.ServiceFacts
+	(*DisruptionBudget)(nil),    // 19: weir.link.v1.DisruptionBudget
+	(*Port)(nil),                // 20: weir.link.v1.Port
+	(*Pod)(nil),                 // 21: weir.link.v1.Pod
+	(*WorkloadFacts)(nil),       // 22: weir.link.v1.WorkloadFacts
+	(*Rule)(nil),                // 23: weir.link.v1.Rule
+	(*ServiceGone)(nil),         // 24: weir.link.v1.ServiceGone
+	(*Targets)(nil),             // 25: weir.link.v1.Targets
+	(*Target)(nil),              // 26: weir.link.v1.Target
+	(*FencedAddress)(nil),       // 27: weir.link.v1.FencedAddress
+	(*ProofFacts)(nil),          // 28: weir.link.v1.ProofFacts
+	(*Verdict)(nil),             // 29: weir.link.v1.Verdict
+	(*Missing)(nil),             // 30: weir.link.v1.Missing
+	(*IstiodVerdict)(nil),       // 31: weir.link.v1.IstiodVerdict
+	(*ProxyVerdict)(nil),        // 32: weir.link.v1.ProxyVerdict
+	(*HealthCheck)(nil),         // 33: weir.link.v1.HealthCheck
+	(*ViewAck)(nil),             // 34: weir.link.v1.ViewAck
+	(*ClusterSnapshot)(nil),     // 35: weir.link.v1.ClusterSnapshot
+	(*IncrementalUpdate)(nil),   // 36: weir.link.v1.IncrementalUpdate
+	(*NodeResource)(nil),        // 37: weir.link.v1.NodeResource
+	(*Amount)(nil),              // 38: weir.link.v1.Amount
+	(*NodeLabel)(nil),           // 39: weir.link.v1.NodeLabel
+	(*NodeTaint)(nil),           // 40: weir.link.v1.NodeTaint
+	(*NodeCondition)(nil),       // 41: weir.link.v1.NodeCondition
+	(*NodeDelta)(nil),           // 42: weir.link.v1.NodeDelta
+	(*NodeChange)(nil),          // 43: weir.link.v1.NodeChange
+	(*Amounts)(nil),             // 44: weir.link.v1.Amounts
+	(*NodeLabels)(nil),          // 45: weir.link.v1.NodeLabels
+	(*NodeTaints)(nil),          // 46: weir.link.v1.NodeTaints
+	(*NodeConditions)(nil),      // 47: weir.link.v1.NodeConditions
+	(*NodeGone)(nil),            // 48: weir.link.v1.NodeGone
+	(*PodChange)(nil),           // 49: weir.link.v1.PodChange
+	nil,                         // 50: weir.link.v1.Istiod.RemoteClustersEntry
+	nil,                         // 51: weir.link.v1.ServiceFacts.AnnotationsEntry
+	nil,                         // 52: weir.link.v1.ServiceFacts.SelectorEntry
 }
 var file_link_proto_depIdxs = []int32{
 	5,  // 0: weir.link.v1.AgentMessage.hello:type_name -> weir.link.v1.Hello
 	6,  // 1: weir.link.v1.AgentMessage.beat:type_name -> weir.link.v1.Beat
 	11, // 2: weir.link.v1.AgentMessage.member:type_name -> weir.link.v1.MemberFacts
-	17, // 3: weir.link.v1.AgentMessage.service:type_name -> weir.link.v1.ServiceFacts
-	22, // 4: weir.link.v1.AgentMessage.gone:type_name -> weir.link.v1.ServiceGone
-	26, // 5: weir.link.v1.AgentMessage.proof:type_name -> weir.link.v1.ProofFacts
+	18, // 3: weir.link.v1.AgentMessage.service:type_name -> weir.link.v1.ServiceFacts
+	24, // 4: weir.link.v1.AgentMessage.gone:type_name -> weir.link.v1.ServiceGone
+	28, // 5: weir.link.v1.AgentMessage.proof:type_name -> weir.link.v1.ProofFacts
 	10, // 6: weir.link.v1.AgentMessage.inventory_end:type_name -> weir.link.v1.InventoryEnd
-	33, // 7: weir.link.v1.AgentMessage.snapshot:type_name -> weir.link.v1.ClusterSnapshot
-	34, // 8: weir.link.v1.AgentMessage.update:type_name -> weir.link.v1.IncrementalUpdate
-	7,  // 9: weir.link.v1.HubMessage.welcome:type_name -> weir.link.v1.Welcome
-	23, // 10: weir.link.v1.HubMessage.targets:type_name -> weir.link.v1.Targets
-	8,  // 11: weir.link.v1.HubMessage.ack:type_name -> weir.link.v1.Ack
-	9,  // 12: weir.link.v1.HubMessage.refusal:type_name -> weir.link.v1.Refusal
-	32, // 13: weir.link.v1.HubMessage.view_ack:type_name -> weir.link.v1.ViewAck
-	31, // 14: weir.link.v1.HubMessage.health_check:type_name -> weir.link.v1.HealthCheck
-	12, // 15: weir.link.v1.MemberFacts.istiods:type_name -> weir.link.v1.Istiod
-	13, // 16: weir.link.v1.MemberFacts.gateways:type_name -> weir.link.v1.GatewayFacts
-	15, // 17: weir.link.v1.MemberFacts.findings:type_name -> weir.link.v1.Finding
-	48, // 18: weir.link.v1.Istiod.remote_clusters:type_name -> weir.link.v1.Istiod.RemoteClustersEntry
-	14, // 19: weir.link.v1.GatewayFacts.load:type_name -> weir.link.v1.Load
-	16, // 20: weir.link.v1.ServiceFacts.ref:type_name -> weir.link.v1.ServiceRef
-	49, // 21: weir.link.v1.ServiceFacts.annotations:type_name -> weir.link.v1.ServiceFacts.AnnotationsEntry
-	18, // 22: weir.link.v1.ServiceFacts.ports:type_name -> weir.link.v1.Port
-	19, // 23: weir.link.v1.ServiceFacts.pods:type_name -> weir.link.v1.Pod
-	20, // 24: weir.link.v1.ServiceFacts.workloads:type_name -> weir.link.v1.WorkloadFacts
-	21, // 25: weir.link.v1.ServiceFacts.rules:type_name -> weir.link.v1.Rule
-	50, // 26: weir.link.v1.ServiceFacts.selector:type_name -> weir.link.v1.ServiceFacts.SelectorEntry
-	14, // 27: weir.link.v1.Pod.load:type_name -> weir.link.v1.Load
-	16, // 28: weir.link.v1.ServiceGone.ref:type_name -> weir.link.v1.ServiceRef
-	24, // 29: weir.link.v1.Targets.targets:type_name -> weir.link.v1.Target
-	16, // 30: weir.link.v1.Target.ref:type_name -> weir.link.v1.ServiceRef
-	18, // 31: weir.link.v1.Target.ports:type_name -> weir.link.v1.Port
-	25, // 32: weir.link.v1.Target.fenced:type_name -> weir.link.v1.FencedAddress
-	25, // 33: weir.link.v1.Target.open:type_name -> weir.link.v1.FencedAddress
-	16, // 34: weir.link.v1.ProofFacts.ref:type_name -> weir.link.v1.ServiceRef
-	27, // 35: weir.link.v1.ProofFacts.weights:type_name -> weir.link.v1.Verdict
-	27, // 36: weir.link.v1.ProofFacts.fence:type_name -> weir.link.v1.Verdict
-	27, // 37: weir.link.v1.ProofFacts.rules:type_name -> weir.link.v1.Verdict
-	29, // 38: weir.link.v1.Verdict.istiods:type_name -> weir.link.v1.IstiodVerdict
-	28, // 39: weir.link.v1.Verdict.reasons:type_name -> weir.link.v1.Missing
-	30, // 40: weir.link.v1.IstiodVerdict.proxies:type_name -> weir.link.v1.ProxyVerdict
-	35, // 41: weir.link.v1.ClusterSnapshot.nodes:type_name -> weir.link.v1.NodeResource
-	40, // 42: weir.link.v1.IncrementalUpdate.node_deltas:type_name -> weir.link.v1.NodeDelta
-	36, // 43: weir.link.v1.NodeResource.allocatable:type_name -> weir.link.v1.Amount
-	36, // 44: weir.link.v1.NodeResource.reserved:type_name -> weir.link.v1.Amount
-	36, // 45: weir.link.v1.NodeResource.allocated:type_name -> weir.link.v1.Amount
-	37, // 46: weir.link.v1.NodeResource.labels:type_name -> weir.link.v1.NodeLabel
-	38, // 47: weir.link.v1.NodeResource.taints:type_name -> weir.link.v1.NodeTaint
-	39, // 48: weir.link.v1.NodeResource.conditions:type_name -> weir.link.v1.NodeCondition
-	35, // 49: weir.link.v1.NodeDelta.node_added:type_name -> weir.link.v1.NodeResource
-	41, // 50: weir.link.v1.NodeDelta.node_updated:type_name -> weir.link.v1.NodeChange
-	46, // 51: weir.link.v1.NodeDelta.node_deleted:type_name -> weir.link.v1.NodeGone
-	47, // 52: weir.link.v1.NodeDelta.pod_assigned:type_name -> weir.link.v1.PodChange
-	47, // 53: weir.link.v1.NodeDelta.pod_deleted:type_name -> weir.link.v1.PodChange
-	42, // 54: weir.link.v1.NodeChange.allocatable:type_name -> weir.link.v1.Amounts
-	42, // 55: weir.link.v1.NodeChange.reserved:type_name -> weir.link.v1.Amounts
-	43, // 56: weir.link.v1.NodeChange.labels:type_name -> weir.link.v1.NodeLabels
-	44, // 57: weir.link.v1.NodeChange.taints:type_name -> weir.link.v1.NodeTaints
-	45, // 58: weir.link.v1.NodeChange.conditions:type_name -> weir.link.v1.NodeConditions
-	36, // 59: weir.link.v1.Amounts.amounts:type_name -> weir.link.v1.Amount
-	37, // 60: weir.link.v1.NodeLabels.labels:type_name -> weir.link.v1.NodeLabel
-	38, // 61: weir.link.v1.NodeTaints.taints:type_name -> weir.link.v1.NodeTaint
-	39, // 62: weir.link.v1.NodeConditions.conditions:type_name -> weir.link.v1.NodeCondition
-	36, // 63: weir.link.v1.PodChange.requests:type_name -> weir.link.v1.Amount
-	0,  // 64: weir.link.v1.Registration.Join:input_type -> weir.link.v1.JoinRequest
-	1,  // 65: weir.link.v1.Registration.Renew:input_type -> weir.link.v1.RenewRequest
-	3,  // 66: weir.link.v1.MemberLink.Session:input_type -> weir.link.v1.AgentMessage
-	2,  // 67: weir.link.v1.Registration.Join:output_type -> weir.link.v1.CertificateResponse
-	2,  // 68: weir.link.v1.Registration.Renew:output_type -> weir.link.v1.CertificateResponse
-	4,  // 69: weir.link.v1.MemberLink.Session:output_type -> weir.link.v1.HubMessage
-	67, // [67:70] is the sub-list for method output_type
-	64, // [64:67] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	35, // 7: weir.link.v1.AgentMessage.snapshot:type_name -> weir.link.v1.ClusterSnapshot
+	36, // 8: weir.link.v1.AgentMessage.update:type_name -> weir.link.v1.IncrementalUpdate
+	17, // 9: weir.link.v1.AgentMessage.served:type_name -> weir.link.v1.ServedAPIs
+	7,  // 10: weir.link.v1.HubMessage.welcome:type_name -> weir.link.v1.Welcome
+	25, // 11: weir.link.v1.HubMessage.targets:type_name -> weir.link.v1.Targets
+	8,  // 12: weir.link.v1.HubMessage.ack:type_name -> weir.link.v1.Ack
+	9,  // 13: weir.link.v1.HubMessage.refusal:type_name -> weir.link.v1.Refusal
+	34, // 14: weir.link.v1.HubMessage.view_ack:type_name -> weir.link.v1.ViewAck
+	33, // 15: weir.link.v1.HubMessage.health_check:type_name -> weir.link.v1.HealthCheck
+	12, // 16: weir.link.v1.MemberFacts.istiods:type_name -> weir.link.v1.Istiod
+	13, // 17: weir.link.v1.MemberFacts.gateways:type_name -> weir.link.v1.GatewayFacts
+	15, // 18: weir.link.v1.MemberFacts.findings:type_name -> weir.link.v1.Finding
+	50, // 19: weir.link.v1.Istiod.remote_clusters:type_name -> weir.link.v1.Istiod.RemoteClustersEntry
+	14, // 20: weir.link.v1.GatewayFacts.load:type_name -> weir.link.v1.Load
+	16, // 21: weir.link.v1.ServiceFacts.ref:type_name -> weir.link.v1.ServiceRef
+	51, // 22: weir.link.v1.ServiceFacts.annotations:type_name -> weir.link.v1.ServiceFacts.AnnotationsEntry
+	20, // 23: weir.link.v1.ServiceFacts.ports:type_name -> weir.link.v1.Port
+	21, // 24: weir.link.v1.ServiceFacts.pods:type_name -> weir.link.v1.Pod
+	22, // 25: weir.link.v1.ServiceFacts.workloads:type_name -> weir.link.v1.WorkloadFacts
+	23, // 26: weir.link.v1.ServiceFacts.rules:type_name -> weir.link.v1.Rule
+	52, // 27: weir.link.v1.ServiceFacts.selector:type_name -> weir.link.v1.ServiceFacts.SelectorEntry
+	19, // 28: weir.link.v1.ServiceFacts.budgets:type_name -> weir.link.v1.DisruptionBudget
+	14, // 29: weir.link.v1.Pod.load:type_name -> weir.link.v1.Load
+	16, // 30: weir.link.v1.ServiceGone.ref:type_name -> weir.link.v1.ServiceRef
+	26, // 31: weir.link.v1.Targets.targets:type_name -> weir.link.v1.Target
+	16, // 32: weir.link.v1.Target.ref:type_name -> weir.link.v1.ServiceRef
+	20, // 33: weir.link.v1.Target.ports:type_name -> weir.link.v1.Port
+	27, // 34: weir.link.v1.Target.fenced:type_name -> weir.link.v1.FencedAddress
+	27, // 35: weir.link.v1.Target.open:type_name -> weir.link.v1.FencedAddress
+	16, // 36: weir.link.v1.ProofFacts.ref:type_name -> weir.link.v1.ServiceRef
+	29, // 37: weir.link.v1.ProofFacts.weights:type_name -> weir.link.v1.Verdict
+	29, // 38: weir.link.v1.ProofFacts.fence:type_name -> weir.link.v1.Verdict
+	29, // 39: weir.link.v1.ProofFacts.rules:type_name -> weir.link.v1.Verdict
+	31, // 40: weir.link.v1.Verdict.istiods:type_name -> weir.link.v1.IstiodVerdict
+	30, // 41: weir.link.v1.Verdict.reasons:type_name -> weir.link.v1.Missing
+	32, // 42: weir.link.v1.IstiodVerdict.proxies:type_name -> weir.link.v1.ProxyVerdict
+	37, // 43: weir.link.v1.ClusterSnapshot.nodes:type_name -> weir.link.v1.NodeResource
+	42, // 44: weir.link.v1.IncrementalUpdate.node_deltas:type_name -> weir.link.v1.NodeDelta
+	38, // 45: weir.link.v1.NodeResource.allocatable:type_name -> weir.link.v1.Amount
+	38, // 46: weir.link.v1.NodeResource.reserved:type_name -> weir.link.v1.Amount
+	38, // 47: weir.link.v1.NodeResource.allocated:type_name -> weir.link.v1.Amount
+	39, // 48: weir.link.v1.NodeResource.labels:type_name -> weir.link.v1.NodeLabel
+	40, // 49: weir.link.v1.NodeResource.taints:type_name -> weir.link.v1.NodeTaint
+	41, // 50: weir.link.v1.NodeResource.conditions:type_name -> weir.link.v1.NodeCondition
+	37, // 51: weir.link.v1.NodeDelta.node_added:type_name -> weir.link.v1.NodeResource
+	43, // 52: weir.link.v1.NodeDelta.node_updated:type_name -> weir.link.v1.NodeChange
+	48, // 53: weir.link.v1.NodeDelta.node_deleted:type_name -> weir.link.v1.NodeGone
+	49, // 54: weir.link.v1.NodeDelta.pod_assigned:type_name -> weir.link.v1.PodChange
+	49, // 55: weir.link.v1.NodeDelta.pod_deleted:type_name -> weir.link.v1.PodChange
+	44, // 56: weir.link.v1.NodeChange.allocatable:type_name -> weir.link.v1.Amounts
+	44, // 57: weir.link.v1.NodeChange.reserved:type_name -> weir.link.v1.Amounts
+	45, // 58: weir.link.v1.NodeChange.labels:type_name -> weir.link.v1.NodeLabels
+	46, // 59: weir.link.v1.NodeChange.taints:type_name -> weir.link.v1.NodeTaints
+	47, // 60: weir.link.v1.NodeChange.conditions:type_name -> weir.link.v1.NodeConditions
+	38, // 61: weir.link.v1.Amounts.amounts:type_name -> weir.link.v1.Amount
+	39, // 62: weir.link.v1.NodeLabels.labels:type_name -> weir.link.v1.NodeLabel
+	40, // 63: weir.link.v1.NodeTaints.taints:type_name -> weir.link.v1.NodeTaint
+	41, // 64: weir.link.v1.NodeConditions.conditions:type_name -> weir.link.v1.NodeCondition
+	38, // 65: weir.link.v1.PodChange.requests:type_name -> weir.link.v1.Amount
+	0,  // 66: weir.link.v1.Registration.Join:input_type -> weir.link.v1.JoinRequest
+	1,  // 67: weir.link.v1.Registration.Renew:input_type -> weir.link.v1.RenewRequest
+	3,  // 68: weir.link.v1.MemberLink.Session:input_type -> weir.link.v1.AgentMessage
+	2,  // 69: weir.link.v1.Registration.Join:output_type -> weir.link.v1.CertificateResponse
+	2,  // 70: weir.link.v1.Registration.Renew:output_type -> weir.link.v1.CertificateResponse
+	4,  // 71: weir.link.v1.MemberLink.Session:output_type -> weir.link.v1.HubMessage
+	69, // [69:72] is the sub-list for method output_type
+	66, // [66:69] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_link_proto_init() }
@@ -4150,6 +4323,7 @@ func file_link_proto_init() {
 		(*AgentMessage_InventoryEnd)(nil),
 		(*AgentMessage_Snapshot)(nil),
 		(*AgentMessage_Update)(nil),
+		(*AgentMessage_Served)(nil),
 	}
 	file_link_proto_msgTypes[4].OneofWrappers = []any{
 		(*HubMessage_Welcome)(nil),
@@ -4159,7 +4333,7 @@ func file_link_proto_init() {
 		(*HubMessage_ViewAck)(nil),
 		(*HubMessage_HealthCheck)(nil),
 	}
-	file_link_proto_msgTypes[40].OneofWrappers = []any{
+	file_link_proto_msgTypes[42].OneofWrappers = []any{
 		(*NodeDelta_NodeAdded)(nil),
 		(*NodeDelta_NodeUpdated)(nil),
 		(*NodeDelta_NodeDeleted)(nil),
@@ -4172,7 +4346,7 @@ func file_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_link_proto_rawDesc), len(file_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   51,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -33,6 +33,8 @@ func check(message *pb.AgentMessage) *refusal {
 		return checkSnapshot(body.Snapshot)
 	case *pb.AgentMessage_Update:
 		return checkUpdate(body.Update)
+	case *pb.AgentMessage_Served:
+		return checkServed(body.Served)
 	default:
 		return invalid("message of an unknown kind")
 	}

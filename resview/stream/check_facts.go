@@ -93,6 +93,20 @@ func checkService(s *pb.ServiceFacts) *refusal {
 		each("workloads", s.GetWorkloads(), maxWorkloads, checkWorkload),
 		each("rules", s.GetRules(), maxRules, checkRule),
 		pairs("selector", s.GetSelector(), maxSelector, maxName),
+		each("budgets", s.GetBudgets(), maxBudgets, checkBudget),
+	)
+}
+
+func checkBudget(b *pb.DisruptionBudget) *refusal {
+	most := int64(maxCount)
+	if b.GetPercent() {
+		most = 100
+	}
+	return firstOf(
+		text("budget name", b.GetName(), maxName),
+		count("budget amount", b.GetAmount(), most),
+		count("budget other_pods", b.GetOtherPods(), maxCount),
+		count("budget other_ready", b.GetOtherReady(), int64(b.GetOtherPods())),
 	)
 }
 

@@ -127,6 +127,11 @@ func (c *Client) SetMember(facts *pb.MemberFacts) error {
 	return c.put(itemKey{kind: kindMember}, &pb.AgentMessage{Body: &pb.AgentMessage_Member{Member: facts}})
 }
 
+// SetServed replaces what is known of what the member's API server serves; otherwise as SetMember.
+func (c *Client) SetServed(served *pb.ServedAPIs) error {
+	return c.put(itemKey{kind: kindServed}, &pb.AgentMessage{Body: &pb.AgentMessage_Served{Served: served}})
+}
+
 // SetService replaces what is known of one Service; otherwise as SetMember.
 func (c *Client) SetService(facts *pb.ServiceFacts) error {
 	return c.put(itemKey{kindService, refName(facts.GetRef())}, &pb.AgentMessage{Body: &pb.AgentMessage_Service{Service: facts}})

@@ -59,6 +59,14 @@ func podWith(change func(*pb.Pod)) *pb.AgentMessage {
 	})
 }
 
+func budgetWith(change func(*pb.DisruptionBudget)) *pb.AgentMessage {
+	return serviceWith(func(s *pb.ServiceFacts) {
+		b := &pb.DisruptionBudget{Name: "cart"}
+		change(b)
+		s.Budgets = []*pb.DisruptionBudget{b}
+	})
+}
+
 // hostile are messages that break one rule each.
 func hostile() map[string]*pb.AgentMessage {
 	long := strings.Repeat("a", 254)
@@ -98,10 +106,19 @@ func hostile() map[string]*pb.AgentMessage {
 		"message too big": serviceWith(func(s *pb.ServiceFacts) {
 			s.Rules = repeated(65, func(int) *pb.Rule { return &pb.Rule{Object: bytes.Repeat([]byte(" "), 64<<10)} })
 		}),
-		"pod unnamed":       podWith(func(p *pb.Pod) { p.Name = "" }),
-		"pod without an IP": podWith(func(p *pb.Pod) { p.Ip = "10.0.0.256" }),
-		"negative fence":    podWith(func(p *pb.Pod) { p.FenceGeneration = -1 }),
-		"long selector":     serviceWith(func(s *pb.ServiceFacts) { s.Selector = map[string]string{"app": strings.Repeat("x", 254)} }),
+		"many budgets": serviceWith(func(s *pb.ServiceFacts) {
+			s.Budgets = repeated(17, func(int) *pb.DisruptionBudget { return &pb.DisruptionBudget{} })
+		}),
+		"negative budget":           budgetWith(func(b *pb.DisruptionBudget) { b.Amount = -1 }),
+		"huge budget":               budgetWith(func(b *pb.DisruptionBudget) { b.Amount = math.MaxInt32 }),
+		"budget over all":           budgetWith(func(b *pb.DisruptionBudget) { b.Amount, b.Percent = 101, true }),
+		"long budget name":          budgetWith(func(b *pb.DisruptionBudget) { b.Name = long }),
+		"huge others":               budgetWith(func(b *pb.DisruptionBudget) { b.OtherPods = math.MaxInt32 }),
+		"more ready than there are": budgetWith(func(b *pb.DisruptionBudget) { b.OtherPods, b.OtherReady = 1, 2 }),
+		"pod unnamed":               podWith(func(p *pb.Pod) { p.Name = "" }),
+		"pod without an IP":         podWith(func(p *pb.Pod) { p.Ip = "10.0.0.256" }),
+		"negative fence":            podWith(func(p *pb.Pod) { p.FenceGeneration = -1 }),
+		"long selector":             serviceWith(func(s *pb.ServiceFacts) { s.Selector = map[string]string{"app": strings.Repeat("x", 254)} }),
 		"bad rules verdict": {Sequence: 2, Body: &pb.AgentMessage_Proof{Proof: &pb.ProofFacts{
 			Ref: &pb.ServiceRef{Namespace: "shop", Name: "cart"}, Rules: &pb.Verdict{Level: "Surely"},
 		}}},
@@ -127,6 +144,8 @@ func hostile() map[string]*pb.AgentMessage {
 		"many proxies": proofWith(func(v *pb.Verdict) {
 			v.Istiods = []*pb.IstiodVerdict{{Proxies: repeated(201, func(int) *pb.ProxyVerdict { return &pb.ProxyVerdict{} })}}
 		}),
+		"many APIs":    served(repeated(5001, func(int) string { return "v1/Pod" })...),
+		"no API":       served("Pod"),
 		"many reasons": proofWith(func(v *pb.Verdict) { v.Reasons = repeated(51, func(int) *pb.Missing { return &pb.Missing{} }) }),
 	}
 }

@@ -19,6 +19,7 @@ const (
 	maxAnnotations = 64
 	maxSelector    = 64
 	maxRules       = 256
+	maxBudgets     = 16
 	maxRuleBytes   = 64 << 10
 
 	maxIstiods        = 64
@@ -29,6 +30,9 @@ const (
 	maxNamespaces     = 5000
 	maxFindings       = 500
 	maxCallers        = 50
+
+	maxServed     = 5000 // kinds that an API server serves
+	maxServedName = 384  // a group, a version and a kind
 
 	maxNodesInPart = 1000
 	maxDeltas      = 1000

@@ -23,6 +23,7 @@ type member struct {
 	// registration is the one that certificates of its agent name.
 	registration string
 
+	share   func(apis []string) *servedList
 	now     func() time.Time
 	notify  func(map[Change]struct{})
 	current atomic.Pointer[Snapshot]
@@ -52,6 +53,7 @@ func (s *Server) newMember(cluster, registration string) *member {
 	now := s.now
 	m := &member{
 		cluster: cluster, registration: registration,
+		share:   s.served.share,
 		now:     now,
 		notify:  s.subscribers.notify,
 		nodes:   newLedger(cluster, now, s.viewSubscribers.notify, s.metrics.view),
@@ -264,6 +266,10 @@ func (m *member) applyFact(message *pb.AgentMessage, now time.Time) *refusal {
 		m.state.Member = Fact[*pb.MemberFacts]{Value: body.Member, ReceivedAt: now}
 		m.changed(types.NamespacedName{})
 		return m.account(itemKey{kind: kindMember}, proto.Size(body.Member))
+	case *pb.AgentMessage_Served:
+		m.state.served = m.share(body.Served.GetApis())
+		m.changed(types.NamespacedName{})
+		return m.account(itemKey{kind: kindServed}, proto.Size(body.Served))
 	case *pb.AgentMessage_Service:
 		name := refName(body.Service.GetRef())
 		if _, known := m.state.Services[name]; !known && len(m.state.Services) >= maxServices {

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-io/weir/resview/view"
 )
 
-// MemberView is what the hub knows of one member's nodes at one moment. It never changes once it can be seen.
+// MemberView is what the hub knows of one member's nodes at one moment, and of what runs them. It never changes once it can be seen.
 type MemberView struct {
 	// Cluster is the member's name, from its certificate.
 	Cluster string
@@ -25,6 +25,9 @@ type MemberView struct {
 	InStep bool
 	// Missing says for a person why View is not in step. Empty: it is.
 	Missing string
+	// Serves are the kinds that the member's API server serves, each as GROUP/VERSION/KIND, or VERSION/KIND of the core
+	// group, sorted. Members that serve the same share one list, which must not be changed. None: not known.
+	Serves []string
 	// Fresh is how old a view may be before it is relied on less: as long as three beats take.
 	Fresh time.Duration
 }
@@ -53,7 +56,11 @@ func (s *Server) View(cluster string) (MemberView, bool) {
 	if m == nil {
 		return MemberView{}, false
 	}
-	return *m.nodes.current.Load(), true
+	out := *m.nodes.current.Load()
+	if served := m.current.Load().served; served != nil {
+		out.Serves = served.apis
+	}
+	return out, true
 }
 
 // Views returns one MemberView for each admitted member, sorted by name.

@@ -123,6 +123,8 @@ func bodyName(message *pb.AgentMessage) string {
 		return "snapshot"
 	case *pb.AgentMessage_Update:
 		return "update"
+	case *pb.AgentMessage_Served:
+		return "served"
 	default:
 		return "none"
 	}

@@ -19,6 +19,7 @@ type itemKind int
 
 const (
 	kindMember itemKind = iota
+	kindServed
 	kindProof
 	kindService
 )

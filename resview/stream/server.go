@@ -60,6 +60,7 @@ type Server struct {
 	// viewSubscribers hear of views alone, which change far oftener than what the others wait for.
 	viewSubscribers subscribers
 	joins           *joinLimiter
+	served          servedLists
 	stopping        chan struct{}
 	stopOnce        sync.Once
 	readers         sync.WaitGroup // goroutines that outlive their session's handler for a moment

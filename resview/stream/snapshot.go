@@ -37,6 +37,8 @@ type Snapshot struct {
 	Hello *pb.Hello
 	// Member concerns the whole member. The zero value: not received yet.
 	Member Fact[*pb.MemberFacts]
+	// served is what the member's API server serves; nil: not received yet.
+	served *servedList
 	// Services holds the annotated Services of the member.
 	Services map[types.NamespacedName]Fact[*pb.ServiceFacts]
 	// Targets holds what the member is asked to prove, as it was last set.

@@ -41,8 +41,6 @@ type Cluster struct {
 	Health         Health
 	// Seen: there is a view of its nodes. Stale: it is too old to place anything by.
 	Seen, Stale bool
-	// Serves lists what its API server serves, as group/version or group/version/Kind. Empty: all.
-	Serves []string
 }
 
 // Fields of a cluster that a wish may look at.
@@ -71,8 +69,9 @@ const (
 	Out                   // nothing
 )
 
-// Judge decides about a cluster, with the reason for anything but Open.
-func Judge(w *Wish, c *Cluster) (Outcome, reason.Code, string) {
+// Judge decides about a cluster, with the reason for anything but Open. Served says whether its API server serves the
+// wish's kind: see Serves.
+func Judge(w *Wish, c *Cluster, served bool) (Outcome, reason.Code, string) {
 	switch {
 	case c.Duty == Drained:
 		return Out, reason.Drained, "the cluster is being drained"
@@ -100,13 +99,15 @@ func Judge(w *Wish, c *Cluster) (Outcome, reason.Code, string) {
 		return Closed, reason.NoView, "there is no view of the cluster's nodes"
 	case c.Stale:
 		return Closed, reason.StaleView, "the view of the cluster's nodes is too old to place by"
-	case !serves(c.Serves, w.Kind):
+	case !served:
 		return Closed, reason.NotServed, "the cluster does not serve " + w.Kind
 	}
 	return Open, "", ""
 }
 
-func serves(served []string, kind string) bool {
+// Serves says whether an API server that serves these, each as group/version or group/version/Kind, serves a kind. One of
+// which nothing is listed serves all.
+func Serves(served []string, kind string) bool {
 	if len(served) == 0 || kind == "" {
 		return true
 	}

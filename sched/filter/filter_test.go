@@ -44,18 +44,36 @@ func TestAClusterIsOpenClosedOrOut(t *testing.T) {
 		"a soft taint":              {Wish{}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.PreferNoSchedule}} }, Open, ""},
 		"a taint that evicts":       {Wish{}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.NoExecute}} }, Out, reason.Evicted},
 		"a taint that is tolerated": {Wish{Tolerations: []match.Toleration{{Key: "x", Exists: true}}}, func(c *Cluster) { c.Taints = []match.Taint{{Key: "x", Effect: match.NoExecute}} }, Open, ""},
-		"the kind is served":        {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"v1", "apps/v1/Deployment"} }, Open, ""},
-		"the version is served":     {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"apps/v1"} }, Open, ""},
-		"another version is served": {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Serves = []string{"apps/v1beta1", "apps/v1/StatefulSet"} }, Closed, reason.NotServed},
-		"a kind of the core group":  {Wish{Kind: "v1/Service"}, func(c *Cluster) { c.Serves = []string{"v1"} }, Open, ""},
+		"the kind is not served":    {Wish{Kind: "apps/v1/Deployment"}, func(c *Cluster) { c.Name = "old" }, Closed, reason.NotServed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := Cluster{Name: "c1", Fields: map[string]string{Region: "north", Zone: "a"}, Labels: map[string]string{"tier": "production"}, Seen: true}
 			c.change(&cluster)
-			outcome, code, message := Judge(&c.wish, &cluster)
+			outcome, code, message := Judge(&c.wish, &cluster, cluster.Name != "old")
 			if outcome != c.outcome || code != c.code || (message == "") != (outcome == Open) {
 				t.Errorf("%d %s %q", outcome, code, message)
 			}
 		})
+	}
+}
+
+func TestAKindIsServedByItsVersionOrItsNameAndByWhoSaysNothing(t *testing.T) {
+	const deployment = "apps/v1/Deployment"
+	for name, c := range map[string]struct {
+		served []string
+		kind   string
+		want   bool
+	}{
+		"the kind":                 {[]string{"v1", deployment}, deployment, true},
+		"its version":              {[]string{"apps/v1"}, deployment, true},
+		"another version":          {[]string{"apps/v1beta1", "apps/v1/StatefulSet"}, deployment, false},
+		"a kind of the core group": {[]string{"v1"}, "v1/Service", true},
+		"another one of it":        {[]string{"v1/Pod"}, "v1/Service", false},
+		"nothing is known":         {nil, deployment, true},
+		"nothing is asked":         {[]string{"v1"}, "", true},
+	} {
+		if got := Serves(c.served, c.kind); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

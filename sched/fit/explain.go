@@ -5,7 +5,6 @@ package fit
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,26 +24,16 @@ const (
 
 // Explain says why not one of the pods fits in the room. The text names amounts, not nodes.
 func (s *Seeker) Explain(room Room) (Lack, string) {
-	var open Room
-	for i := range room {
-		if s.welcome(room[i].class) {
-			open = append(open, room[i])
-		}
-	}
 	switch {
 	case len(room) == 0:
 		return NoNode, "the view has no node"
-	case len(open) == 0:
+	case !slices.ContainsFunc(room, func(sh shape) bool { return s.welcome(sh.class) }):
 		return NoNode, "no node meets the node selector, the node affinity and the tolerations of the pod"
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.pod.Need)) {
-		amount := s.pod.Need[name]
-		if _, known := s.catalogue.names.Find(name); !known && amount > 0 && name != dimension.Pods {
-			return NoSum, fmt.Sprintf("no node has %s; one replica needs %s", name, dimension.Format(name, amount))
-		}
+	case s.nowhere:
+		return NoSum, fmt.Sprintf("no node has %s; one replica needs %s", s.unknown, dimension.Format(s.unknown, s.pod.Need[s.unknown]))
 	}
 	for _, n := range s.needs {
-		if lack, text, short := s.short(open, n); short {
+		if lack, text, short := s.short(room, n); short {
 			return lack, text
 		}
 	}
@@ -59,19 +48,19 @@ func (s *Seeker) Explain(room Room) (Lack, string) {
 // most is the largest sum that is told.
 const most = math.MaxInt64 / 2
 
-// short tells of a need that no node can meet.
-func (s *Seeker) short(open Room, n need) (Lack, string, bool) {
+// short tells of a need that no node can meet of those that the pod may be on.
+func (s *Seeker) short(room Room, n need) (Lack, string, bool) {
 	name := s.catalogue.names.Name(n.place)
 	var sum, largest int64
-	for i := range open {
-		if n.place >= len(open[i].free) || open[i].free[n.place] <= 0 {
+	for i := range room {
+		if n.place >= len(room[i].free) || room[i].free[n.place] <= 0 || !s.welcome(room[i].class) {
 			continue
 		}
-		free := open[i].free[n.place]
+		free := room[i].free[n.place]
 		if free >= n.amount {
 			return 0, "", false
 		}
-		sum += min(free*min(open[i].count, most/free), most-sum)
+		sum += min(free*min(room[i].count, most/free), most-sum)
 		largest = max(largest, free)
 	}
 	amount := func(n int64) string { return dimension.Format(name, n) }

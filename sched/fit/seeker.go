@@ -36,7 +36,8 @@ type Seeker struct {
 	catalogue *Catalogue
 	pod       *Pod
 	needs     []need
-	nowhere   bool // it needs a resource that no node of the fleet has
+	nowhere   bool   // it needs a resource that no node of the fleet has
+	unknown   string // the first of those by name
 	allowed   []verdict
 }
 
@@ -67,7 +68,9 @@ func (c *Catalogue) Seeker(pod *Pod) *Seeker {
 		}
 		place, known := c.names.Find(name)
 		if !known {
-			s.nowhere = true
+			if !s.nowhere {
+				s.nowhere, s.unknown = true, name
+			}
 			continue
 		}
 		s.needs = append(s.needs, need{place, amount})
@@ -165,19 +168,26 @@ func (s *Seeker) emptiest(room Room) (most, nodes, second int64) {
 	return most, nodes, second
 }
 
-// put puts so many pods on each node that could hold most, while n lasts, and returns how many are left.
+// put puts so many pods on each node that could hold most, while n lasts, and returns how many are left. The shapes of a
+// room are all different, so only one that pods were put on can come to be like another.
 func (s *Seeker) put(room Room, most, each, n int64) (Room, int64) {
 	out := make(Room, 0, len(room)+1)
-	for _, sh := range room {
-		if s.welcome(sh.class) && s.each(&sh, math.MaxInt32) == most {
+	changed := false
+	for i := range room {
+		sh := room[i]
+		if n >= each && s.welcome(sh.class) && s.each(&sh, math.MaxInt32) == most {
 			if nodes := min(sh.count, n/each); nodes > 0 {
-				out = out.add(s.less(&sh, nodes, each))
+				out, changed = out.add(s.less(&sh, nodes, each)), true
 				n -= nodes * each
 				sh.count -= nodes
 			}
 		}
-		if sh.count > 0 {
+		switch {
+		case sh.count == 0:
+		case changed:
 			out = out.add(sh)
+		default:
+			out = append(out, sh)
 		}
 	}
 	return out, n

@@ -27,16 +27,17 @@ const (
 
 // Why a cluster gets less than it would.
 const (
-	NoMatchingNode Code = "NoMatchingNode" // no node that the pods may be on
-	NoRoom         Code = "NoRoom"         // too little is free in all
-	NoFittingShape Code = "NoFittingShape" // enough is free in all, and on no node at once
-	AtMaximum      Code = "AtMaximum"      // it has as many as the preference lets it
-	NoWeight       Code = "NoWeight"       // its weight is 0
-	NoShare        Code = "NoShare"        // there are too few replicas for its weight
-	BelowMinimum   Code = "BelowMinimum"   // it has fewer than the preference asks for
-	Suspect        Code = "Suspect"        // its beats are late: it keeps its share, and new replicas count half there
-	SoftTaint      Code = "SoftTaint"      // it has a PreferNoSchedule taint: new replicas count half there
-	OldView        Code = "OldView"        // what is known of its nodes is not fresh: only a part of the room counts
+	NoMatchingNode  Code = "NoMatchingNode"  // no node that the pods may be on
+	NoRoom          Code = "NoRoom"          // too little is free in all
+	NoFittingShape  Code = "NoFittingShape"  // enough is free in all, and on no node at once
+	PlacementFailed Code = "PlacementFailed" // its view shows room, and pods of the workload found no node there
+	AtMaximum       Code = "AtMaximum"       // it has as many as the preference lets it
+	NoWeight        Code = "NoWeight"        // its weight is 0
+	NoShare         Code = "NoShare"         // there are too few replicas for its weight
+	BelowMinimum    Code = "BelowMinimum"    // it has fewer than the preference asks for
+	Suspect         Code = "Suspect"         // its beats are late: it keeps its share, and new replicas count half there
+	SoftTaint       Code = "SoftTaint"       // it has a PreferNoSchedule taint: new replicas count half there
+	OldView         Code = "OldView"         // what is known of its nodes is not fresh: only a part of the room counts
 )
 
 // A Reason says why of one cluster. An empty Cluster stands for the workload as a whole.

@@ -156,6 +156,8 @@ func TestDefinitionsAreThoseOfTheAPIAndAreKept(t *testing.T) {
 	agent := map[string][]byte{
 		"serviceexports.multicluster.x-k8s.io": mcscrd.ServiceExportCRD,
 		"serviceimports.multicluster.x-k8s.io": mcscrd.ServiceImportCRD,
+		// Who may write there.
+		"federationepochs.federation.weir.io": all["federationepochs.federation.weir.io"],
 	}
 	for mode, want := range map[string]map[string][]byte{"hub": hub, "agent": agent} {
 		got := map[string]bool{}

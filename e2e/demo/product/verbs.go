@@ -8,7 +8,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+
+	"github.com/weir-io/weir/api/v1alpha1"
 )
 
 // Drain runs kubectl weir drain and returns when the cluster may be powered
@@ -75,4 +78,16 @@ func (p *Product) told(ctx context.Context, say func(string), args ...string) er
 		return fmt.Errorf("kubectl weir %s: %w: %s", strings.Join(args, " "), err, last)
 	}
 	return nil
+}
+
+// TakeOver takes a member from another hub that it belongs to.
+func (p *Product) TakeOver(ctx context.Context, cluster string) error {
+	_, err := p.run(ctx, "join", cluster, "--member-context", cluster, "--values", filepath.Join(p.fleet.RunDir, cluster+"-values.yaml"), "--take-over")
+	return err
+}
+
+// ClusterOf reads a member's Cluster.
+func (p *Product) ClusterOf(ctx context.Context, name string) (v1alpha1.Cluster, error) {
+	var c v1alpha1.Cluster
+	return c, p.read(ctx, "clusters", "", name, &c)
 }

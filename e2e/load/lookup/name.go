@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -80,12 +79,12 @@ func (n *Name) look(ctx context.Context) error {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	id := uint16(rand.Uint32())
+	n.asked++
+	id := uint16(n.asked) // each question has a socket of its own, so any id will do
 	question, err := ask(id, n.Host)
 	if err != nil {
 		return err
 	}
-	n.asked++
 	began := time.Now()
 	if _, err := conn.Write(question); err != nil {
 		return err

@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/rig"
 	"github.com/weir-io/weir/e2e/suite"
+	"github.com/weir-io/weir/mesh/istio"
 )
 
 // namedWithin is how soon a proxy that lags must be named after the write that it lags behind.
@@ -54,7 +57,10 @@ func TestAHeldSidecarIsNamedAndNothingIsFencedUntilItGoesOn(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		written := suite.Taken(gs, begin, "Split", "")[0].StartedAt.Time
+		written, err := waitWritten(ctx, c, "c1", gs.Spec.Generation)
+		if err != nil {
+			return err
+		}
 		if _, err := c.WaitBlocked(ctx, 30*time.Second, "WeightsUnproven", pod); err != nil {
 			return err
 		}
@@ -75,6 +81,33 @@ func TestAHeldSidecarIsNamedAndNothingIsFencedUntilItGoesOn(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// waitWritten waits until weights of a generation, or of a later one, stand in a member, and returns when that was seen.
+func waitWritten(ctx context.Context, c *suite.Case, cluster string, generation int64) (time.Time, error) {
+	m, err := c.Fleet.Cluster(cluster)
+	if err != nil {
+		return time.Time{}, err
+	}
+	client, err := m.Dynamic()
+	if err != nil {
+		return time.Time{}, err
+	}
+	err = c.Until(ctx, 30*time.Second, "the weights in "+cluster, func(ctx context.Context) (string, error) {
+		o, err := client.Resource(virtualServices).Namespace(demo.Namespace).Get(ctx, istio.ObjectName(demo.Service, false), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "there are none", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("cluster %q: read weir's VirtualService: %w", cluster, err)
+		}
+		stands, err := strconv.ParseInt(o.GetLabels()[istio.LabelGeneration], 10, 64)
+		if err != nil || stands < generation {
+			return fmt.Sprintf("they are of generation %d, want %d", stands, generation), nil
+		}
+		return "", nil
+	})
+	return time.Now(), err
 }
 
 func TestAHeldSidecarIsLeftBehindAfterTheProxyTimeoutAndThatIsSaid(t *testing.T) {

@@ -54,7 +54,7 @@ func TestADrainThatAMembersAPIServerHeldUpIsAbortedWithHalfTheReplicasMoved(t *t
 		if err := c.Session.WaitDivided(ctx); err != nil {
 			return err
 		}
-		if err := heldBy(ctx, c, "c2", demo.WebReplicas/3); err != nil {
+		if err := webHeld(ctx, c, "c2", demo.WebReplicas/3); err != nil {
 			return err
 		}
 		return aborted(ctx, c, begin)

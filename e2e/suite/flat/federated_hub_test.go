@@ -53,12 +53,12 @@ func TestADrainLosesNothingWhileTheHubIsKilledAtEachStep(t *testing.T) {
 		if err := c.WaitSafe(ctx, "c2"); err != nil {
 			return err
 		}
-		return heldBy(ctx, c, "c2", 0)
+		return webHeld(ctx, c, "c2", 0)
 	})
 }
 
 // heldBy wants a cluster to hold so many replicas of the workload that weir divides, and all of them to be ready somewhere.
-func heldBy(ctx context.Context, c *suite.Case, cluster string, replicas int32) error {
+func webHeld(ctx context.Context, c *suite.Case, cluster string, replicas int32) error {
 	d, err := c.Weir.Workload(ctx, demo.Namespace, demo.Web)
 	if err != nil {
 		return err
