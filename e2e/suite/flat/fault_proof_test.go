@@ -102,7 +102,10 @@ func waitWritten(ctx context.Context, c *suite.Case, cluster string, generation 
 			return "", fmt.Errorf("cluster %q: read weir's VirtualService: %w", cluster, err)
 		}
 		stands, err := strconv.ParseInt(o.GetLabels()[istio.LabelGeneration], 10, 64)
-		if err != nil || stands < generation {
+		if err != nil {
+			return "", fmt.Errorf("cluster %q: generation of weir's VirtualService: %w", cluster, err)
+		}
+		if stands < generation {
 			return fmt.Sprintf("they are of generation %d, want %d", stands, generation), nil
 		}
 		return "", nil
