@@ -1,6 +1,8 @@
 // Copyright The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build soak
+
 package flat_test
 
 import (
