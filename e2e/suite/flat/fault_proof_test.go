@@ -26,9 +26,6 @@ import (
 // namedWithin is how soon a proxy that lags must be named after the write that it lags behind.
 const namedWithin = 5 * time.Second
 
-// heldFor is how long an agent is held.
-const heldFor = 8 * time.Second
-
 // hold holds the agent of the client in c1 until release is called, or the case ends.
 func hold(ctx context.Context, c *suite.Case) (pod string, release func() error, err error) {
 	c1, err := c.Fleet.Cluster("c1")
