@@ -5,6 +5,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -178,18 +179,38 @@ func (s *stage) clear(ctx context.Context) error {
 			if err := c.Uncordon(ctx); err != nil {
 				return err
 			}
-			client, err := c.Client()
-			if err != nil {
-				return err
-			}
-			err = client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-			if err != nil && !apierrors.IsNotFound(err) {
+			if err := deleteAll(ctx, c); err != nil {
 				return fmt.Errorf("cluster %q: delete the application: %w", c.Name, err)
 			}
 			return c.WaitPodsReady(ctx, namespace, "app", 0, goneLimit)
 		})
 	}
 	return g.Wait()
+}
+
+// deleteAll deletes the application's Deployments, weir's copies among them. For about half a minute after its start an API
+// server has not found the kind yet that weir's policies take their parameters from, and lets nobody touch what is weir's.
+func deleteAll(ctx context.Context, c *rig.Cluster) error {
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	var refused error
+	err = poll(ctx, goneLimit, func() (bool, error) {
+		err := client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		switch {
+		case apierrors.IsForbidden(err):
+			refused = err
+			return false, nil
+		case err == nil, apierrors.IsNotFound(err):
+			return true, nil
+		}
+		return false, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(err, refused)
+	}
+	return err
 }
 
 // ledgerDirs are the folders of all ledgers, in order.
