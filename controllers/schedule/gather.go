@@ -89,12 +89,13 @@ func (r *Reconciler) gather(ctx context.Context) (*input, error) {
 }
 
 // waiting notes how many of the decided replicas have no node yet, and so are in no view. Where a member still runs more
-// than was decided, those without a node are the ones that are too many.
+// than was decided, those without a node are the ones that are too many. What is ready has a node, whatever else a member
+// says: it counts its pods and its Deployment at two times.
 func (e *entry) waiting() {
 	for _, row := range e.binding.Status.Clusters {
 		if current, ok := e.request.Current[row.Name]; ok && row.Pending > 0 {
 			surplus := max(0, int64(row.Applied)-current.Replicas)
-			current.Waiting = min(max(0, int64(row.Pending)-surplus), current.Replicas)
+			current.Waiting = min(max(0, int64(row.Pending)-surplus), max(0, current.Replicas-int64(row.Ready)))
 			e.request.Current[row.Name] = current
 		}
 	}

@@ -43,7 +43,7 @@ func shrink(ctx context.Context, s *stage) error {
 	return s.tellDecision(ctx)
 }
 
-// waitShrunk waits until the cluster is wanted to hold what is left there, and that has come about.
+// waitShrunk waits until the cluster is wanted to hold no more than what is left there, and that has come about.
 func (s *stage) waitShrunk(ctx context.Context) error {
 	missing := ""
 	err := poll(ctx, movedLimit, func() (bool, error) {
@@ -57,7 +57,7 @@ func (s *stage) waitShrunk(ctx context.Context) error {
 		}
 		missing = product.Undivided(d, gs)
 		for _, row := range d.Status.Clusters {
-			if row.Name == shrunk && row.Wanted != webReplicas/int32(len(s.fleet.Members()))-evicted {
+			if row.Name == shrunk && row.Wanted > webReplicas/int32(len(s.fleet.Members()))-evicted {
 				missing = fmt.Sprintf("%s is wanted to hold %d", shrunk, row.Wanted)
 			}
 		}
