@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -199,7 +200,7 @@ func deleteAll(ctx context.Context, c *rig.Cluster) error {
 	err = poll(ctx, goneLimit, func() (bool, error) {
 		err := client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		switch {
-		case apierrors.IsForbidden(err):
+		case unresolved(err):
 			refused = err
 			return false, nil
 		case err == nil, apierrors.IsNotFound(err):
@@ -211,6 +212,12 @@ func deleteAll(ctx context.Context, c *rig.Cluster) error {
 		return errors.Join(err, refused)
 	}
 	return err
+}
+
+// unresolved says whether a policy refused something since the API server could make no sense of it. The text alone tells: the
+// server gives no reason of its own for it, and so the reason is Invalid.
+func unresolved(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "failed to configure policy")
 }
 
 // ledgerDirs are the folders of all ledgers, in order.
