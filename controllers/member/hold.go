@@ -297,6 +297,12 @@ func byPolicy(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+EpochPolicy)
 }
 
+// Unresolved says whether a write was refused since the member's API server, for about half a minute after its start, has not
+// found the kind yet that the policies take their parameters from. Its reason is Invalid, and its text alone tells.
+func Unresolved(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+EpochPolicy) && strings.Contains(err.Error(), "failed to configure policy")
+}
+
 // confirm looks whether the member still is this term's, if nobody has for a while.
 func (m *Member) confirm(ctx context.Context) error {
 	m.hold.mu.Lock()

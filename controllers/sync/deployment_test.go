@@ -372,6 +372,10 @@ func TestWhatAMemberRefusesIsSaidAndHoldsUpNoOther(t *testing.T) {
 		"no namespace": {&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: "namespaces", Name: "shop"}}}, ReasonNoNamespace},
 		"no right":     {apierrors.NewForbidden(deployments.resource.GroupResource(), "web", nil), ReasonForbidden},
 		"invalid":      {apierrors.NewInvalid(deployments.gvk().GroupKind(), "web", nil), ReasonRejected},
+		"just started": {&apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+			Message: `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'weir-epoch' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'federation.weir.io/v1alpha1, Kind=FederationEpoch'`,
+		}}, v1alpha1.ReasonEpochNotTaken},
 		"trouble":      {apierrors.NewInternalError(context.DeadlineExceeded), ReasonWriteFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

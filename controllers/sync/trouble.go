@@ -61,6 +61,8 @@ func trouble(row *v1alpha1.MemberCopy, cluster string, w *wish, namespace, name 
 		say(row, v1alpha1.SyncFailed, v1alpha1.ReasonNoCredentials, err.Error())
 	case apierrors.IsNotFound(err) && missing == "namespaces":
 		say(row, v1alpha1.SyncFailed, ReasonNoNamespace, fmt.Sprintf("there is no namespace %s in %s: make it there, with the labels that its pods need", namespace, cluster))
+	case member.Unresolved(err):
+		say(row, v1alpha1.SyncFailed, v1alpha1.ReasonEpochNotTaken, "the member's API server does not know the kind FederationEpoch, as for half a minute after its start, and lets nobody write what is weir's: it is tried again")
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		say(row, v1alpha1.SyncFailed, ReasonRejected, "the member's API server refuses it: "+err.Error())
 	case apierrors.IsForbidden(err):
