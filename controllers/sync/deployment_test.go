@@ -376,7 +376,7 @@ func TestWhatAMemberRefusesIsSaidAndHoldsUpNoOther(t *testing.T) {
 			Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
 			Message: `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'weir-epoch' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'federation.weir.io/v1alpha1, Kind=FederationEpoch'`,
 		}}, v1alpha1.ReasonEpochNotTaken},
-		"trouble":      {apierrors.NewInternalError(context.DeadlineExceeded), ReasonWriteFailed},
+		"trouble": {apierrors.NewInternalError(context.DeadlineExceeded), ReasonWriteFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, bound(t, web, 3, 2)...)
