@@ -4,21 +4,18 @@
 package schedule
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 )
 
 // gathering is how long a pass waits for more to happen: what comes at once is decided at once.
@@ -29,16 +26,7 @@ var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
-	pass := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if matters(e.ObjectOld, e.ObjectNew) {
-				q.AddAfter(all, gathering)
-			}
-		},
-		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gathering) },
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { q.AddAfter(all, gathering) },
-	}
+	pass := hub.Pass(all, gathering, matters)
 	return ctrl.NewControllerManagedBy(m).
 		Named("schedule").
 		Watches(&v1alpha1.ResourceBinding{}, pass).
@@ -47,8 +35,6 @@ func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 		Watches(&v1alpha1.GlobalService{}, pass).
 		Complete(r)
 }
-
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // matters says whether an update may change what a pass comes to: most say only that something was seen again.
 func matters(before, now client.Object) bool {

@@ -14,12 +14,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 )
 
 // gathering is how long a look waits for more to happen, so that what comes at once makes one table.
@@ -32,26 +31,16 @@ const triesAgain = 2 * time.Second
 // all is the one request there is.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "names"}}
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
 // SetupWithManager starts the controller with the manager. It looks once when everything was listed, so that a hub without
 // a service has a table too, and can say that a name does not exist.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
-	look := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, gathering) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if matters(e.ObjectOld, e.ObjectNew) {
-				q.AddAfter(all, gathering)
-			}
-		},
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, gathering) },
-	}
+	look := hub.Pass(all, gathering, matters)
 	return ctrl.NewControllerManagedBy(m).
 		Named("servicedns").
 		Watches(&v1alpha1.GlobalService{}, look).
 		Watches(&v1alpha1.Cluster{}, look).
 		Watches(&v1alpha1.ClusterDrain{}, look).
-		WatchesRawSource(source.Func(func(_ context.Context, q queue) error {
+		WatchesRawSource(source.Func(func(_ context.Context, q hub.Queue) error {
 			q.Add(all)
 			return nil
 		})).

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +47,7 @@ type deploymentInput struct {
 func (r *Deployments) gather(ctx context.Context, key types.NamespacedName) (*deploymentInput, error) {
 	in := &deploymentInput{key: key}
 	var err error
-	if in.workload, err = deploymentOf(ctx, r.Client, key); err != nil {
+	if in.workload, err = standing[v1alpha1.FederatedDeployment](ctx, r.Client, key); err != nil {
 		return nil, err
 	}
 	if in.workload != nil {
@@ -61,30 +60,6 @@ func (r *Deployments) gather(ctx context.Context, key types.NamespacedName) (*de
 	}
 	in.clusters, err = r.clusters(ctx)
 	return in, err
-}
-
-// deploymentOf is a federated workload; nil where there is none, or it is being deleted.
-func deploymentOf(ctx context.Context, from client.Reader, key types.NamespacedName) (*v1alpha1.FederatedDeployment, error) {
-	var d v1alpha1.FederatedDeployment
-	switch err := from.Get(ctx, key, &d); {
-	case apierrors.IsNotFound(err) || err == nil && !d.DeletionTimestamp.IsZero():
-		return nil, nil //nolint:nilnil // there is none, and nothing went wrong.
-	case err != nil:
-		return nil, fmt.Errorf("read FederatedDeployment %s: %w", key, err)
-	}
-	return &d, nil
-}
-
-func bindingOf(ctx context.Context, from client.Reader, d *v1alpha1.FederatedDeployment) (*v1alpha1.ResourceBinding, error) {
-	var b v1alpha1.ResourceBinding
-	key := types.NamespacedName{Namespace: d.Namespace, Name: d.BindingName()}
-	switch err := from.Get(ctx, key, &b); {
-	case apierrors.IsNotFound(err) || err == nil && !b.DeletionTimestamp.IsZero():
-		return nil, nil //nolint:nilnil // there is none, and nothing went wrong.
-	case err != nil:
-		return nil, fmt.Errorf("read ResourceBinding %s: %w", key, err)
-	}
-	return &b, nil
 }
 
 // Reconcile brings every member to hold what the plan says, and says what each holds.
@@ -190,7 +165,7 @@ func (r *Deployments) task(in *deploymentInput, name string) *task {
 
 // confirm reads past the cache whether what a pass wants is still wanted.
 func (r *Deployments) confirm(ctx context.Context, in *deploymentInput) (bool, error) {
-	d, err := deploymentOf(ctx, r.Live, in.key)
+	d, err := standing[v1alpha1.FederatedDeployment](ctx, r.Live, in.key)
 	if err != nil || d == nil || in.workload == nil {
 		return err == nil && d == nil && in.workload == nil, err
 	}

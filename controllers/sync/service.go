@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +43,7 @@ type serviceInput struct {
 func (r *Services) gather(ctx context.Context, key types.NamespacedName) (*serviceInput, error) {
 	in := &serviceInput{key: key, steered: map[string]bool{}}
 	var err error
-	if in.service, err = serviceOf(ctx, r.Client, key); err != nil {
+	if in.service, err = standing[v1alpha1.FederatedService](ctx, r.Client, key); err != nil {
 		return nil, err
 	}
 	var gs v1alpha1.GlobalService
@@ -61,18 +60,6 @@ func (r *Services) gather(ctx context.Context, key types.NamespacedName) (*servi
 	}
 	in.clusters, err = r.clusters(ctx)
 	return in, err
-}
-
-// serviceOf is a FederatedService; nil where there is none, or it is being deleted.
-func serviceOf(ctx context.Context, from client.Reader, key types.NamespacedName) (*v1alpha1.FederatedService, error) {
-	var s v1alpha1.FederatedService
-	switch err := from.Get(ctx, key, &s); {
-	case apierrors.IsNotFound(err) || err == nil && !s.DeletionTimestamp.IsZero():
-		return nil, nil //nolint:nilnil // there is none, and nothing went wrong.
-	case err != nil:
-		return nil, fmt.Errorf("read FederatedService %s: %w", key, err)
-	}
-	return &s, nil
 }
 
 // Reconcile brings every member to hold the Service that shall, and says of each whether it does.
@@ -146,7 +133,7 @@ func (r *Services) task(in *serviceInput, name string) *task {
 
 // confirm reads past the cache whether a copy that shall go shall go still.
 func (r *Services) confirm(ctx context.Context, in *serviceInput) (bool, error) {
-	s, err := serviceOf(ctx, r.Live, in.key)
+	s, err := standing[v1alpha1.FederatedService](ctx, r.Live, in.key)
 	if err != nil || s == nil || in.service == nil {
 		return err == nil && s == nil && in.service == nil, err
 	}

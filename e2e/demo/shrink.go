@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weir-io/weir/api/v1alpha1"
-	"github.com/weir-io/weir/e2e/demo/product"
 )
 
 // shrunk is the cluster that loses capacity, and evicted how many of its replicas lose their place by it.
@@ -45,28 +44,15 @@ func shrink(ctx context.Context, s *stage) error {
 
 // waitShrunk waits until the cluster is wanted to hold no more than what is left there, and that has come about.
 func (s *stage) waitShrunk(ctx context.Context) error {
-	missing := ""
-	err := poll(ctx, movedLimit, func() (bool, error) {
-		gs, err := s.webService(ctx)
-		if err != nil {
-			return false, err
-		}
-		d, err := s.product.Workload(ctx, namespace, webName)
-		if err != nil {
-			return false, err
-		}
-		missing = product.Undivided(d, gs)
+	left := webReplicas/int32(len(s.fleet.Members())) - evicted
+	return s.waitDividedSo(ctx, func(d v1alpha1.FederatedDeployment) string {
 		for _, row := range d.Status.Clusters {
-			if row.Name == shrunk && row.Wanted > webReplicas/int32(len(s.fleet.Members()))-evicted {
-				missing = fmt.Sprintf("%s is wanted to hold %d", shrunk, row.Wanted)
+			if row.Name == shrunk && row.Wanted > left {
+				return fmt.Sprintf("%s is wanted to hold %d", shrunk, row.Wanted)
 			}
 		}
-		return missing == "", nil
+		return ""
 	})
-	if err != nil {
-		return fmt.Errorf("the division did not answer: %w: %s", err, missing)
-	}
-	return nil
 }
 
 // tellDecision says how the workload is divided now, by which event, and why clusters get less than their part.

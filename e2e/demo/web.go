@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -91,6 +92,11 @@ func (s *stage) waitReleased(ctx context.Context) error {
 
 // waitDivided waits until the workload's replicas are where the division wants them, and so is its traffic.
 func (s *stage) waitDivided(ctx context.Context) error {
+	return s.waitDividedSo(ctx, func(v1alpha1.FederatedDeployment) string { return "" })
+}
+
+// waitDividedSo waits as waitDivided does, and for a division of which lacks says nothing.
+func (s *stage) waitDividedSo(ctx context.Context, lacks func(v1alpha1.FederatedDeployment) string) error {
 	missing := ""
 	err := poll(ctx, movedLimit, func() (bool, error) {
 		gs, err := s.webService(ctx)
@@ -101,7 +107,7 @@ func (s *stage) waitDivided(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		missing = product.Undivided(d, gs)
+		missing = cmp.Or(lacks(d), product.Undivided(d, gs))
 		return missing == "", nil
 	})
 	if err != nil {
