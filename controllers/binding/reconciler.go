@@ -88,7 +88,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, wish *v1alpha1.Resour
 	if in.binding != nil {
 		version = in.binding.ResourceVersion
 	}
-	if err := hub.ApplySpec(ctx, r.Client, FieldManager, b, version, wish); err != nil {
+	if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, b, version, wish); err != nil {
 		return fmt.Errorf("ResourceBinding %s/%s: write the wish: %w", b.Namespace, b.Name, err)
 	}
 	return nil
@@ -99,7 +99,7 @@ func (r *Reconciler) answer(ctx context.Context, in *input, p *v1alpha1.ReplicaS
 	if equality.Semantic.DeepEqual(status, p.Status) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, p, status); client.IgnoreNotFound(err) != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, p, "", status); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("ReplicaSchedulingPreference %s/%s: %w", p.Namespace, p.Name, err)
 	}
 	return nil

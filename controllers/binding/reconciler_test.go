@@ -99,7 +99,7 @@ func TestANewWishLeavesDecisionAndPlanAlone(t *testing.T) {
 	b.look(t)
 	part := map[string]any{"clusters": []v1alpha1.BindingCluster{{Name: "c1", Replicas: 6}}, "plan": []v1alpha1.ClusterReplicas{{Name: "c1", Replicas: 6}}}
 	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"}}
-	if err := hub.ApplySpec(t.Context(), b, "weir-schedule", name, b.binding(t).ResourceVersion, part); err != nil {
+	if _, err := hub.ApplySpec(t.Context(), b, "weir-schedule", name, b.binding(t).ResourceVersion, part); err != nil {
 		t.Fatal(err)
 	}
 	d := &v1alpha1.FederatedDeployment{}

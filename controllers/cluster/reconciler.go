@@ -108,7 +108,7 @@ func (r *Reconciler) write(ctx context.Context, c *v1alpha1.Cluster, status v1al
 	if equality.Semantic.DeepEqual(status, c.Status) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, c, status); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, c, "", status); err != nil {
 		return err
 	}
 	for _, n := range status.Conditions {

@@ -154,7 +154,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, status v1alpha1.Clust
 	if equality.Semantic.DeepEqual(old, status) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.drain, status); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.drain, in.drain.ResourceVersion, status); err != nil {
 		return err
 	}
 	r.tell(in, old, status)

@@ -41,7 +41,7 @@ func (r *Reconciler) create(ctx context.Context, in *input) (ctrl.Result, error)
 		return ctrl.Result{RequeueAfter: lookWhileMoving}, nil
 	default:
 		// In one write, so that nobody sees it without its plan; the finalizer follows at the next look.
-		err = hub.ApplySpec(ctx, r.Client, hub.PlanManager, gs, "", plan)
+		_, err = hub.ApplySpec(ctx, r.Client, hub.PlanManager, gs, "", plan)
 	}
 	switch {
 	case apierrors.IsNotFound(err):

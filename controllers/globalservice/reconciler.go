@@ -191,7 +191,7 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 		return nil
 	}
 	before := ownStatus(in.service)
-	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, status)
+	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, "", status)
 	if err != nil {
 		return err
 	}

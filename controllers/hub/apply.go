@@ -24,25 +24,30 @@ const PlanManager = "weir-shift"
 
 // ApplySpec writes the part of a spec that manager owns, on top of the given resourceVersion. An empty version makes
 // the object where it does not exist. A newer version on the server is a conflict. The labels and owners of obj are
-// written with it; who does not own them gives an obj that has only a name.
-func ApplySpec(ctx context.Context, c client.Client, manager string, obj client.Object, version string, spec any) error {
+// written with it; who does not own them gives an obj that has only a name. The version that then stands is returned.
+func ApplySpec(ctx context.Context, c client.Client, manager string, obj client.Object, version string, spec any) (string, error) {
 	u, err := partOf(c.Scheme(), obj, "spec", spec)
 	if err != nil {
-		return err
+		return "", err
 	}
 	u.SetResourceVersion(version)
 	u.SetLabels(obj.GetLabels())
 	u.SetOwnerReferences(obj.GetOwnerReferences())
 	u.SetFinalizers(nil)
-	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manager), client.ForceOwnership)
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manager), client.ForceOwnership)
+	return u.GetResourceVersion(), err
 }
 
-// ApplyStatus writes the part of a status that manager owns, and returns the object as it then stands.
-func ApplyStatus(ctx context.Context, c client.Client, manager string, obj client.Object, status any) (*unstructured.Unstructured, error) {
+// ApplyStatus writes the part of a status that manager owns, and returns the object as it then stands. Whose status holds
+// anything that is remembered (a history, a time at which something began) writes on top of the resourceVersion that it read,
+// and a newer one is a conflict: a cache may still hold what stood before the last write, and what was remembered by that
+// would be lost. Who says only how things are gives none, and writes over whatever stands.
+func ApplyStatus(ctx context.Context, c client.Client, manager string, obj client.Object, version string, status any) (*unstructured.Unstructured, error) {
 	u, err := partOf(c.Scheme(), obj, "status", status)
 	if err != nil {
 		return nil, err
 	}
+	u.SetResourceVersion(version)
 	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manager), client.ForceOwnership)
 	return u, err
 }

@@ -36,14 +36,14 @@ func TestASpecIsWrittenOnlyOnTopOfTheVersionThatWasRead(t *testing.T) {
 	c := fleettest.Hub(t, interceptor.Funcs{}, service())
 	gs := read(t, c)
 	spec := v1alpha1.GlobalServiceSpec{Generation: 1, Phase: v1alpha1.RulesWeights, Clusters: []v1alpha1.GlobalServiceCluster{{Name: "c1", Weight: 1000}}}
-	if err := ApplySpec(t.Context(), c, "weir-shift", gs, gs.ResourceVersion, spec); err != nil {
+	if _, err := ApplySpec(t.Context(), c, "weir-shift", gs, gs.ResourceVersion, spec); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, c); got.Spec.Phase != v1alpha1.RulesWeights || got.ResourceVersion == gs.ResourceVersion {
 		t.Fatalf("got %+v", got)
 	}
 	spec.Generation = 2
-	if err := ApplySpec(t.Context(), c, "weir-shift", gs, gs.ResourceVersion, spec); !apierrors.IsConflict(err) {
+	if _, err := ApplySpec(t.Context(), c, "weir-shift", gs, gs.ResourceVersion, spec); !apierrors.IsConflict(err) {
 		t.Errorf("on top of an older version: %v", err)
 	}
 	if got := read(t, c); got.Spec.Generation != 1 {
@@ -71,7 +71,7 @@ func TestAStatusHoldsWhatOthersOwnOfIt(t *testing.T) {
 		{"weir-globalservice", shared{Conditions: condition(v1alpha1.ConditionReady, "Other"), Hosts: []string{"echo"}}},
 	}
 	for _, s := range steps {
-		u, err := ApplyStatus(t.Context(), c, s.manager, service(), s.status)
+		u, err := ApplyStatus(t.Context(), c, s.manager, service(), "", s.status)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,15 +92,31 @@ func TestAStatusHoldsWhatOthersOwnOfIt(t *testing.T) {
 	}
 }
 
+// A cache may show what stood before the last write: what was remembered by that must not be lost.
+func TestAStatusThatRemembersIsWrittenOnlyOnTopOfTheVersionThatWasRead(t *testing.T) {
+	c := fleettest.Hub(t, interceptor.Funcs{}, service())
+	old := read(t, c).ResourceVersion
+	remembers := func(step string) any { return v1alpha1.GlobalServiceStatus{Shift: v1alpha1.ShiftStatus{Step: step}} }
+	if _, err := ApplyStatus(t.Context(), c, "weir-shift", service(), old, remembers("Fence")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ApplyStatus(t.Context(), c, "weir-shift", service(), old, remembers("Split")); !apierrors.IsConflict(err) {
+		t.Errorf("on top of an older version: %v", err)
+	}
+	if got := read(t, c).Status.Shift.Step; got != "Fence" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestAnObjectThatTheSchemeDoesNotKnowIsAnErrorThatNamesIt(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build()
-	if err := ApplySpec(t.Context(), c, "m", service(), "", struct{}{}); err == nil {
+	if _, err := ApplySpec(t.Context(), c, "m", service(), "", struct{}{}); err == nil {
 		t.Error("spec: no error")
 	}
-	if _, err := ApplyStatus(t.Context(), c, "m", service(), struct{}{}); err == nil {
+	if _, err := ApplyStatus(t.Context(), c, "m", service(), "", struct{}{}); err == nil {
 		t.Error("status: no error")
 	}
-	if _, err := ApplyStatus(t.Context(), fleettest.Hub(t, interceptor.Funcs{}), "m", service(), make(chan int)); err == nil {
+	if _, err := ApplyStatus(t.Context(), fleettest.Hub(t, interceptor.Funcs{}), "m", service(), "", make(chan int)); err == nil {
 		t.Error("what is no JSON: no error")
 	}
 }

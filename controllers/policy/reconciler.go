@@ -41,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if equality.Semantic.DeepEqual(status, p.Status) {
 		return ctrl.Result{}, nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, &p, status); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, &p, "", status); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("traffic policy %s: %w", req.NamespacedName, err))
 	}
 	return ctrl.Result{}, nil

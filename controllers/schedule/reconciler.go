@@ -184,8 +184,10 @@ type part struct {
 func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
 	b := e.binding
 	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
+	version := b.ResourceVersion
 	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) {
-		if err := hub.ApplySpec(ctx, r.Client, FieldManager, name, b.ResourceVersion, part{out.clusters, out.plan}); err != nil {
+		var err error
+		if version, err = hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan}); err != nil {
 			return fmt.Errorf("write decision and plan: %w", err)
 		}
 	}
@@ -193,7 +195,7 @@ func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
 	if equality.Semantic.DeepEqual(out.status, before) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, out.status); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, version, out.status); err != nil {
 		return fmt.Errorf("write what was decided: %w", err)
 	}
 	r.tell(e, out, before.Conditions)

@@ -347,7 +347,7 @@ func TestTheHistoryHoldsTheLastTen(t *testing.T) {
 		part := b.Spec.DeepCopy()
 		part.Replicas, part.Clusters, part.Plan = int32(i%9+1), nil, nil
 		name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
-		if err := hub.ApplySpec(t.Context(), w, "weir-binding", name, b.ResourceVersion, part); err != nil {
+		if _, err := hub.ApplySpec(t.Context(), w, "weir-binding", name, b.ResourceVersion, part); err != nil {
 			t.Fatal(err)
 		}
 		w.pass()
@@ -392,4 +392,39 @@ func TestADecisionThatCouldNotBeWrittenIsOwed(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	w.want(w.pass(), "c2:3 c3:3", "c1:2 c2:3 c3:3", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
+}
+
+// The cache still shows what stood before the last pass, and something else of the object is to be written: what that pass
+// decided must not be forgotten, nor why.
+func TestAPassOnAnOldPictureForgetsNoDecision(t *testing.T) {
+	pinned := web + "  overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/replicas, value: 4}]}]\n"
+	w := newWorld(t, 2, pinned)
+	w.pass()
+	w.run()
+	w.pass()
+	old := w.binding()
+	old.Status.Shift.Step = stepUp // which is over by now
+	w.drain("c2")
+	w.want(w.pass(), "c1:4", "c1:4 c2:2", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
+
+	late := *w.r
+	late.Client = interceptor.NewClient(w.WithWatch, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if bindings, ok := list.(*v1alpha1.ResourceBindingList); ok && err == nil {
+				bindings.Items = []v1alpha1.ResourceBinding{*old.DeepCopy()}
+			}
+			return err
+		},
+	})
+	for range 3 {
+		if _, err := late.Reconcile(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(time.Second)
+	}
+	if b := w.binding(); b.Status.Unplaced != 2 || len(b.Status.History) != 2 {
+		t.Errorf("%d unplaced, %d decisions on record", b.Status.Unplaced, len(b.Status.History))
+	}
+	w.want(w.pass(), "c1:4", "c1:4 c2:2", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
 }

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -145,7 +146,10 @@ func (r *Reconciler) tellAll(ctx context.Context, in *input, wanted *plan) (time
 				again = s.again
 			}
 		}
-		if err := r.tell(ctx, gs, status); client.IgnoreNotFound(err) != nil {
+		switch err := r.tell(ctx, gs, status); {
+		case apierrors.IsConflict(err):
+			again = in.now // somebody wrote in between, which is an event as well
+		case client.IgnoreNotFound(err) != nil:
 			failed = append(failed, fmt.Errorf("global service %s: %w", key, err))
 		}
 	}
@@ -182,7 +186,7 @@ func (r *Reconciler) tell(ctx context.Context, gs *v1alpha1.GlobalService, statu
 	if equality.Semantic.DeepEqual(before, status) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, gs, status); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, gs, gs.ResourceVersion, status); err != nil {
 		return err
 	}
 	if c := status.Conditions; turned {

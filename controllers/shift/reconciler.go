@@ -204,7 +204,7 @@ func (r *Reconciler) open(ctx context.Context, gs *v1alpha1.GlobalService, state
 	spec := *gs.Spec.DeepCopy()
 	spec.Clusters = mergeClusters(gs.Spec.Clusters, state)
 	spec.Record = recordOf(state, hub.Time(r.Now()))
-	err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, gs.ResourceVersion, spec)
+	_, err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, gs.ResourceVersion, spec)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
@@ -219,12 +219,9 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 	status := statusOf(gs, step, blocked, records, r.Now())
 	version := gs.ResourceVersion
 	if !equality.Semantic.DeepEqual(status, ownStatus(gs)) {
-		applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, gs, status)
+		applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, gs, version, status)
 		if err != nil {
 			return err
-		}
-		if applied.GetGeneration() != gs.Generation {
-			return nil // the plan has moved on since it was read
 		}
 		version = applied.GetResourceVersion()
 	}
@@ -236,5 +233,6 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 	if equality.Semantic.DeepEqual(plan, gs.Spec) {
 		return nil
 	}
-	return hub.ApplySpec(ctx, r.Client, FieldManager, gs, version, plan)
+	_, err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, version, plan)
+	return err
 }

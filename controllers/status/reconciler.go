@@ -75,7 +75,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, status v1alpha1.Feder
 		return nil
 	}
 	name := &v1alpha1.FederatedDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, status); client.IgnoreNotFound(err) != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, "", status); client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	old := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
@@ -105,6 +105,6 @@ func (r *Reconciler) writeBinding(ctx context.Context, b *v1alpha1.ResourceBindi
 		return nil
 	}
 	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
-	_, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, own)
+	_, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, "", own)
 	return client.IgnoreNotFound(err)
 }

@@ -184,7 +184,7 @@ func (r *Deployments) write(ctx context.Context, in *deploymentInput, status v1a
 	}
 	name := &v1alpha1.ResourceBinding{}
 	name.Namespace, name.Name = b.Namespace, b.Name
-	_, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, status)
+	_, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, "", status)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("ResourceBinding %s/%s: write what members hold: %w", b.Namespace, b.Name, err)
 	}

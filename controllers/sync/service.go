@@ -205,7 +205,7 @@ func (r *Services) write(ctx context.Context, in *serviceInput, status v1alpha1.
 	}
 	name := &v1alpha1.FederatedService{}
 	name.Namespace, name.Name = in.key.Namespace, in.key.Name
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, status); client.IgnoreNotFound(err) != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, "", status); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("FederatedService %s: %w", in.key, err)
 	}
 	tell(r.Recorder, in.service, in.service.Status.Conditions, status.Conditions)

@@ -148,7 +148,7 @@ func (c *copier) told(ctx context.Context, w *v1alpha1.Work, row v1alpha1.Member
 		return nil
 	}
 	name := &v1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name}}
-	if _, err := hub.ApplyStatus(ctx, c.Client, FieldManager, name, status); client.IgnoreNotFound(err) != nil {
+	if _, err := hub.ApplyStatus(ctx, c.Client, FieldManager, name, "", status); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("work %s/%s: %w", w.Namespace, w.Name, err)
 	}
 	return nil

@@ -275,7 +275,7 @@ func (r *Reconciler) tell(ctx context.Context, c *v1alpha1.Cluster, status v1alp
 	if c.Status.Leaving != nil && equality.Semantic.DeepEqual(*c.Status.Leaving, status) {
 		return nil
 	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, c, v1alpha1.ClusterStatus{Leaving: &status}); err != nil {
+	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, c, "", v1alpha1.ClusterStatus{Leaving: &status}); err != nil {
 		return err
 	}
 	switch {
