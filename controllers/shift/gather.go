@@ -53,6 +53,7 @@ func stateOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, drai
 	if binding != nil {
 		own(&s, gs, binding, wants)
 	}
+	s.Demand = min(s.Demand, maxReady) // members say how many they have, and together it may be more than is counted.
 	mutate(&s)
 	return s
 }

@@ -186,6 +186,17 @@ func TestAStateGatheredFromObjectsIsValidAndBeginsWithTheRules(t *testing.T) {
 	}
 }
 
+func TestHoweverManyPodsMembersSayThereAreAStateIsValid(t *testing.T) {
+	gs := service(seen("c1", maxReady, maxReady), seen("c2", maxReady, maxReady), seen("c3", 3, 3))
+	for _, goal := range []v1alpha1.GoalKind{"", v1alpha1.GoalDrain, v1alpha1.GoalAbort} {
+		s := stateOf(gs, nil, []v1alpha1.ClusterDrain{drainOf("c3", goal, time.Minute)}, now)
+		s.Record = shift.Open
+		if err := shift.Validate(s); err != nil {
+			t.Errorf("%q: %v", goal, err)
+		}
+	}
+}
+
 func TestAStepThatThePlanCannotHoldIsRefused(t *testing.T) {
 	s := stateOf(service(seen("c1", 3, 3), seen("c2", 3, 3)), nil, nil, now)
 	if _, err := planOf(v1alpha1.GlobalServiceSpec{}, s, shift.Step{Kind: shift.ReplicasDown, Cluster: "c2"}); err == nil {
