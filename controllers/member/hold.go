@@ -48,8 +48,8 @@ type hold struct {
 	tried  int64 // the highest that it sent there, of which the answer may have been lost
 	looked time.Time
 	raised time.Time // when the term last took a higher epoch for it
-	takes  int   // how often it was tried
-	err    error // why the last try failed
+	takes  int       // how often it was tried
+	err    error     // why the last try failed
 }
 
 func newHold() *hold { return &hold{turn: make(chan struct{}, 1)} }

@@ -94,8 +94,13 @@ func (t *Term) raise(ctx context.Context, floor int64) (bool, error) {
 // would soon say one above which there is none, for all members.
 const leap = 1_000_000
 
-// sweepAtOnce is how many members are read at once when a term begins.
-const sweepAtOnce = 32
+const (
+	// sweepAtOnce is how many members are read at once when a term begins.
+	sweepAtOnce = 32
+	// sweepTime is for how long: nothing is written in any member before that is over, and in a fleet of which a part is off
+	// there are many that do not answer.
+	sweepTime = 2 * probeTimeout
+)
 
 // begin takes the epoch of the term, above those of all members that answer. One that does not answer now is compared when
 // it does, before anything is written there.
@@ -131,7 +136,7 @@ func (d *Door) begin(ctx context.Context) error {
 	return nil
 }
 
-// highest is the highest epoch of this hub that any member holds, of those up to limit.
+// highest is the highest epoch of this hub that any member holds which answers in time, of those up to limit.
 func (d *Door) highest(ctx context.Context, clusters []v1alpha1.Cluster, limit int64) int64 {
 	var (
 		mu    sync.Mutex
@@ -139,10 +144,16 @@ func (d *Door) highest(ctx context.Context, clusters []v1alpha1.Cluster, limit i
 		out   int64
 		slots = make(chan struct{}, sweepAtOnce)
 	)
+	ctx, cancel := context.WithTimeout(ctx, d.sweep)
+	defer cancel()
 	for i := range clusters {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-ctx.Done():
+				return
+			}
 			m, err := d.Reach(ctx, &clusters[i])
 			if err != nil {
 				return
