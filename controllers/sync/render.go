@@ -165,7 +165,7 @@ func replicasOf(u *unstructured.Unstructured) int32 {
 const most = 1_000_000
 
 // bounded is a number of replicas that others may add up: a member says what it likes.
-func bounded[N int32 | int64](n N) int32 { return int32(min(max(n, 0), most)) } //nolint:gosec // it is within bounds.
+func bounded[N int32 | int64](n N) int32 { return int32(min(max(n, 0), most)) }
 
 // recode turns a value into another type by its JSON. Whole numbers stay whole.
 func recode(from, to any) error {
