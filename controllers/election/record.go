@@ -23,6 +23,9 @@ const (
 	KeyLeader = "leader"
 )
 
+// maxEpoch is the highest that members' policies read: eighteen digits.
+const maxEpoch = 999_999_999_999_999_999
+
 // raiseTries is how often it is tried anew when somebody else wrote at the same time.
 const raiseTries = 5
 
@@ -49,8 +52,8 @@ func (r *Record) Raise(ctx context.Context, held, floor int64) (int64, error) {
 		}
 		var last int64
 		if err == nil {
-			if last, err = strconv.ParseInt(have.Data[KeyEpoch], 10, 64); err != nil || last < 0 {
-				return 0, fmt.Errorf("ConfigMap %s/%s: key %s is %q and no number: delete the ConfigMap, it is made anew above what members hold",
+			if last, err = strconv.ParseInt(have.Data[KeyEpoch], 10, 64); err != nil || last < 0 || last >= maxEpoch {
+				return 0, fmt.Errorf("ConfigMap %s/%s: key %s is %q and no number that can be raised: delete the ConfigMap, it is made anew above what members hold",
 					r.Namespace, EpochConfigMap, KeyEpoch, have.Data[KeyEpoch])
 			}
 			if held > 0 && last != held {
@@ -58,6 +61,9 @@ func (r *Record) Raise(ctx context.Context, held, floor int64) (int64, error) {
 			}
 		} else {
 			have, last = nil, held
+		}
+		if floor >= maxEpoch {
+			return 0, fmt.Errorf("there is no epoch above %d", floor)
 		}
 		next := max(last, floor) + 1
 		if err = r.write(ctx, have, next); err == nil {

@@ -5,6 +5,7 @@ package election
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -82,11 +83,27 @@ func TestOfTwoThatRaiseAtOnceEachGetsItsOwn(t *testing.T) {
 	}
 }
 
+func TestNoEpochIsGivenThatMembersCannotRead(t *testing.T) {
+	a := &Record{Client: fake.NewClientset(), Namespace: namespace}
+	for _, floor := range []int64{maxEpoch, math.MaxInt64} {
+		if got, err := a.Raise(t.Context(), 0, floor); err == nil {
+			t.Errorf("above %d it gave %d", floor, got)
+		}
+	}
+	if got, err := a.Raise(t.Context(), 0, 0); err != nil || got != 1 {
+		t.Errorf("got %d, %v", got, err)
+	}
+}
+
 func TestARecordThatIsNoNumberIsToldWithTheWayOut(t *testing.T) {
-	kube := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: EpochConfigMap}, Data: map[string]string{KeyEpoch: "many"}})
-	a := &Record{Client: kube, Namespace: namespace}
-	if _, err := a.Raise(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "delete the ConfigMap") {
-		t.Errorf("got %v", err)
+	var kube *fake.Clientset
+	var a *Record
+	for _, said := range []string{"many", "-3", "9223372036854775807", "999999999999999999"} {
+		kube = fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: EpochConfigMap}, Data: map[string]string{KeyEpoch: said}})
+		a = &Record{Client: kube, Namespace: namespace}
+		if _, err := a.Raise(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "delete the ConfigMap") {
+			t.Errorf("%s: got %v", said, err)
+		}
 	}
 	kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("down") })
 	if _, err := a.Raise(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "down") {

@@ -46,6 +46,7 @@ type Door struct {
 	namespace string
 	term      *Term
 	now       func() time.Time
+	sweep     time.Duration // for how long members are read when the term begins
 
 	mu      sync.Mutex
 	members map[string]*Member
@@ -60,7 +61,7 @@ type heldBy struct {
 
 // NewDoor returns a door whose credentials Secrets are read from namespace on the hub, and through which term writes.
 func NewDoor(hub client.Reader, namespace string, term *Term) *Door {
-	return &Door{hub: hub, namespace: namespace, term: term, now: time.Now, members: map[string]*Member{}, holds: map[string]heldBy{}}
+	return &Door{hub: hub, namespace: namespace, term: term, now: time.Now, sweep: sweepTime, members: map[string]*Member{}, holds: map[string]heldBy{}}
 }
 
 // Open returns the connection to a member in which the term's epoch was taken, and takes it where it was not yet. Errors are

@@ -6,6 +6,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -366,4 +367,26 @@ func TestWhereTheHubCannotRecordAnEpochNothingIsWritten(t *testing.T) {
 	}
 	record.Fail(nil)
 	b.open(t)
+}
+
+func TestManyMembersThatDoNotAnswerHoldUpTheBeginOfATermForATimeAlone(t *testing.T) {
+	b := newBench(t)
+	mute, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // the system takes connections, and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = mute.Close() }()
+	for i := range 2 * sweepAtOnce {
+		c := b.cluster.DeepCopy()
+		c.Name, c.Spec.APIEndpoint = fmt.Sprintf("mute-%d", i), "https://"+mute.Addr().String()
+		if err := b.hub.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.door.sweep = 100 * time.Millisecond
+	begun := time.Now()
+	b.open(t)
+	if took := time.Since(begun); took >= probeTimeout {
+		t.Errorf("it took %s", took)
+	}
 }

@@ -47,8 +47,9 @@ type hold struct {
 	wrote  int64 // what this term wrote there last; 0: nothing
 	tried  int64 // the highest that it sent there, of which the answer may have been lost
 	looked time.Time
-	takes  int   // how often it was tried
-	err    error // why the last try failed
+	raised time.Time // when the term last took a higher epoch for it
+	takes  int       // how often it was tried
+	err    error     // why the last try failed
 }
 
 func newHold() *hold { return &hold{turn: make(chan struct{}, 1)} }
@@ -70,6 +71,18 @@ func (h *hold) last() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
+}
+
+// mayRaise says whether the term may take a higher epoch for this member: that has every other one written to again, and a
+// member says what it likes.
+func (h *hold) mayRaise(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now.Sub(h.raised) < lookEpoch {
+		return false
+	}
+	h.raised = now
+	return true
 }
 
 // doubt has the member looked at before anything else is written there.
@@ -177,10 +190,18 @@ func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpe
 		found.Epoch)}
 	epoch := m.term.Epoch()
 	switch {
+	case found.Epoch > epoch+leap:
+		return false, &HoldError{m.name, v1alpha1.ReasonEpochNotTaken, fmt.Sprintf(
+			"its epoch is %d, which no leader of this hub, whose own is %d, can have come to: find out who wrote it, and delete it there with kubectl delete federationepoch %s, it is made anew",
+			found.Epoch, epoch, epochRef.Name)}
 	case wrote > 0 && found.Epoch > max(wrote, tried) && taken(found, live):
 		return false, newer // nothing is raised over who has come after this term.
 	case found.Epoch < epoch || found.Epoch == epoch && wrote == epoch:
 		return false, nil
+	}
+	if !m.hold.mayRaise(m.now()) {
+		return false, &HoldError{m.name, v1alpha1.ReasonEpochNotTaken, fmt.Sprintf(
+			"its epoch is %d, higher again although the hub has taken a higher one for it less than a minute ago: find out who writes it", found.Epoch)}
 	}
 	led, err := m.term.above(ctx, found.Epoch)
 	if err != nil {

@@ -89,8 +89,18 @@ func (t *Term) raise(ctx context.Context, floor int64) (bool, error) {
 	return true, nil
 }
 
-// sweepAtOnce is how many members are read at once when a term begins.
-const sweepAtOnce = 32
+// leap is how far above the last epoch that is on record on the hub a member is followed: a hub that was restored from a
+// backup has had fewer leaders since. What is beyond was written by nobody that led, and a member that could say any number
+// would soon say one above which there is none, for all members.
+const leap = 1_000_000
+
+const (
+	// sweepAtOnce is how many members are read at once when a term begins.
+	sweepAtOnce = 32
+	// sweepTime is for how long: nothing is written in any member before that is over, and in a fleet of which a part is off
+	// there are many that do not answer.
+	sweepTime = 2 * probeTimeout
+)
 
 // begin takes the epoch of the term, above those of all members that answer. One that does not answer now is compared when
 // it does, before anything is written there.
@@ -109,25 +119,41 @@ func (d *Door) begin(ctx context.Context) error {
 	if err := d.hub.List(ctx, &list); err != nil {
 		return fmt.Errorf("list Clusters: %w", err)
 	}
-	led, err := d.term.raise(ctx, d.highest(ctx, list.Items))
-	if err == nil && !led {
-		err = errors.New("another leader of the hub took an epoch at the same time")
+	epoch, err := d.term.record.Raise(ctx, 0, 0)
+	if err != nil {
+		return fmt.Errorf("take an epoch: %w", err)
 	}
-	return err
+	if found := d.highest(ctx, list.Items, epoch+leap); found >= epoch {
+		epoch, err = d.term.record.Raise(ctx, epoch, found)
+		switch {
+		case err != nil:
+			return fmt.Errorf("take an epoch above %d: %w", found, err)
+		case epoch == 0:
+			return errors.New("another leader of the hub took an epoch at the same time")
+		}
+	}
+	d.term.epoch.Store(epoch)
+	return nil
 }
 
-// highest is the highest epoch of this hub that any member holds.
-func (d *Door) highest(ctx context.Context, clusters []v1alpha1.Cluster) int64 {
+// highest is the highest epoch of this hub that any member holds which answers in time, of those up to limit.
+func (d *Door) highest(ctx context.Context, clusters []v1alpha1.Cluster, limit int64) int64 {
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
 		out   int64
 		slots = make(chan struct{}, sweepAtOnce)
 	)
+	ctx, cancel := context.WithTimeout(ctx, d.sweep)
+	defer cancel()
 	for i := range clusters {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-ctx.Done():
+				return
+			}
 			m, err := d.Reach(ctx, &clusters[i])
 			if err != nil {
 				return
@@ -135,7 +161,7 @@ func (d *Door) highest(ctx context.Context, clusters []v1alpha1.Cluster) int64 {
 			timed, cancel := context.WithTimeout(ctx, probeTimeout)
 			defer cancel()
 			found, _, err := m.epoch(timed)
-			if err != nil || found == nil || found.HubUID != d.term.hubUID {
+			if err != nil || found == nil || found.HubUID != d.term.hubUID || found.Epoch > limit {
 				return
 			}
 			mu.Lock()

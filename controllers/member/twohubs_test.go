@@ -4,6 +4,8 @@
 package member
 
 import (
+	"math"
+	"strconv"
 	"testing"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -92,4 +94,53 @@ func TestNothingIsWrittenWhereNothingWouldRefuseAnOlderLeader(t *testing.T) {
 	if b.held(t) != "hub/1" {
 		t.Errorf("it holds %s", b.held(t))
 	}
+}
+
+func TestAMemberThatSaysAnEpochThatNobodyCameToIsLeftAloneAndHoldsUpNoOther(t *testing.T) {
+	for _, said := range []int64{math.MaxInt64, 999_999_999_999_999_998, 2 + leap} {
+		b := newBench(t)
+		other := b.registered(t)
+		other.holds(t, "hub", said)
+		b.open(t)
+		if got := b.held(t); got != "hub/1" {
+			t.Errorf("beside one that says %d, it holds %s", said, got)
+		}
+		_, err := other.door.Open(t.Context(), other.cluster)
+		wantHeld(t, err, v1alpha1.ReasonEpochNotTaken, strconv.FormatInt(said, 10), "delete federationepoch weir")
+		if got := b.door.term.Epoch(); got != 1 {
+			t.Errorf("one that says %d made the hub's %d", said, got)
+		}
+	}
+}
+
+func TestAMemberThatSaysAHigherEpochAtEachLookRaisesItOnceInAMinute(t *testing.T) {
+	b := newBench(t)
+	b.open(t)
+	for i := range int64(4) {
+		b.give(t, "hub", 10+10*i, 0)
+		err := b.door.lookAt(t, b.cluster)
+		if i == 0 && err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			wantHeld(t, err, v1alpha1.ReasonEpochNotTaken, "find out who writes it")
+		}
+	}
+	if got := b.door.term.Epoch(); got != 11 {
+		t.Errorf("the hub's epoch is %d", got)
+	}
+	b.now = b.now.Add(lookEpoch)
+	if b.open(t); b.held(t) != "hub/41" {
+		t.Errorf("it holds %s", b.held(t))
+	}
+}
+
+// lookAt is what happens right before a policy is written.
+func (d *Door) lookAt(t *testing.T, cluster *v1alpha1.Cluster) error {
+	t.Helper()
+	m, err := d.Reach(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.look(t.Context())
 }

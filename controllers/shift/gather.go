@@ -53,6 +53,7 @@ func stateOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, drai
 	if binding != nil {
 		own(&s, gs, binding, wants)
 	}
+	s.Demand = min(s.Demand, maxReady) // members say how many they have, and together it may be more than is counted.
 	mutate(&s)
 	return s
 }
@@ -150,7 +151,36 @@ func clustersOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, w
 		}
 		out = append(out, c)
 	}
+	makeWhole(out)
 	return out
+}
+
+// makeWhole divides the way back among the clusters that are there: one that had a share when the move began may have left
+// since, and what it had is of those that stay, in their proportions.
+func makeWhole(clusters []shift.Cluster) {
+	of := func(share func(*shift.Cluster) int64) (map[string]int64, int64) {
+		in, total := map[string]int64{}, int64(0)
+		for i := range clusters {
+			n := share(&clusters[i])
+			in[clusters[i].Name] = n
+			total += n
+		}
+		return in, total
+	}
+	in, total := of(func(c *shift.Cluster) int64 { return int64(c.Before.Share) })
+	if total == int64(shift.Whole) || len(clusters) == 0 {
+		return
+	}
+	if total == 0 {
+		in, total = of(func(c *shift.Cluster) int64 { return int64(c.Wrote) })
+	}
+	if total == 0 {
+		in, total = of(func(*shift.Cluster) int64 { return 1 })
+	}
+	shares := apportion(in, total)
+	for i := range clusters {
+		clusters[i].Before.Share = shares[clusters[i].Name]
+	}
 }
 
 // targetSplit is FollowReplicas: shares in proportion to the replicas that the clusters in service ask for, or, of a
@@ -175,21 +205,27 @@ func targetSplit(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, 
 		total += in[c.Name]
 	}
 	if total == 0 {
-		return heldSplit(gs)
+		return heldSplit(gs, wants)
 	}
 	return apportion(in, total)
 }
 
-// heldSplit keeps what stands where nothing tells how to split.
-func heldSplit(gs *v1alpha1.GlobalService) map[string]shift.Permille {
-	in, total := map[string]int64{}, int64(0)
+// heldSplit keeps what stands where nothing tells how to split, among the clusters in service.
+func heldSplit(gs *v1alpha1.GlobalService, wants map[string]want) map[string]shift.Permille {
+	written := map[string]int64{}
 	for _, c := range gs.Spec.Clusters {
-		in[c.Name] = int64(c.Weight)
-		total += in[c.Name]
+		written[c.Name] = int64(c.Weight)
+	}
+	in, total := map[string]int64{}, int64(0)
+	for _, c := range gs.Status.Clusters {
+		if wants[c.Name].goal != shift.Drain {
+			in[c.Name] = written[c.Name]
+			total += in[c.Name]
+		}
 	}
 	if total == 0 {
-		for _, c := range gs.Status.Clusters {
-			in[c.Name] = 1
+		for name := range in {
+			in[name] = 1
 			total++
 		}
 	}

@@ -85,6 +85,45 @@ func TestSplitAlwaysSumsToTheWholeAndGivesNothingForNothing(t *testing.T) {
 	})
 }
 
+// However replicas, weights and drains stand, what is gathered is a State: a service whose State is none stands still, and
+// says nothing.
+func TestWhateverStandsInObjectsAStateIsValid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"c1", "c2", "c3"}
+		gs := service()
+		var drains []v1alpha1.ClusterDrain
+		weights := rapid.SampledFrom([][]int32{{1000, 0, 0}, {500, 500, 0}, {0, 300, 700}, {334, 333, 333}}).Draw(t, "weights")
+		gs.Spec.Phase = v1alpha1.RulesWeights
+		gs.Spec.Record = &v1alpha1.ShiftRecord{}
+		b := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}
+		for i, name := range names {
+			n := rapid.Int32Range(0, 2).Draw(t, "replicas of "+name)
+			gs.Status.Clusters = append(gs.Status.Clusters, seen(name, n, rapid.Int32Range(0, n).Draw(t, "ready in "+name)))
+			gs.Spec.Clusters = append(gs.Spec.Clusters, v1alpha1.GlobalServiceCluster{Name: name, Weight: weights[i]})
+			gs.Spec.Record.Before = append(gs.Spec.Record.Before, v1alpha1.ClusterBefore{Name: name, Weight: weights[i], Replicas: n})
+			if goal := rapid.SampledFrom([]v1alpha1.GoalKind{"", v1alpha1.GoalDrain, v1alpha1.GoalUndrain, v1alpha1.GoalAbort}).Draw(t, "goal of "+name); goal != "" {
+				drains = append(drains, drainOf(name, goal, time.Duration(i)*time.Minute))
+			}
+			if decided := rapid.Int32Range(0, 2).Draw(t, "decided for "+name); decided > 0 {
+				b.Spec.Clusters = append(b.Spec.Clusters, v1alpha1.BindingCluster{Name: name, Replicas: decided})
+			}
+		}
+		if gone := rapid.SampledFrom([]int32{0, 250, 1000}).Draw(t, "share of one that left since"); gone > 0 {
+			for i := range gs.Spec.Record.Before {
+				gs.Spec.Record.Before[i].Weight = gs.Spec.Record.Before[i].Weight * (1000 - gone) / 1000
+			}
+			gs.Spec.Record.Before = append(gs.Spec.Record.Before, v1alpha1.ClusterBefore{Name: "gone", Weight: gone})
+		}
+		b.Status.Unplaced = rapid.Int32Range(0, 2).Draw(t, "unplaced")
+		if rapid.Bool().Draw(t, "plain") {
+			b = nil
+		}
+		if err := shift.Validate(stateOf(gs, b, drains, now)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestProofOfAnOlderGenerationProvesNothing(t *testing.T) {
 	p := v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Generation: 4, SeenAt: ago(time.Second), Lease: v1alpha1.LeaseHeld}
 	cases := map[string]struct {
@@ -183,6 +222,17 @@ func TestAStateGatheredFromObjectsIsValidAndBeginsWithTheRules(t *testing.T) {
 	}
 	if plan.Phase != v1alpha1.RulesDestinationRules || plan.Generation != 1 || len(plan.Clusters) != 3 {
 		t.Errorf("plan %+v", plan)
+	}
+}
+
+func TestHoweverManyPodsMembersSayThereAreAStateIsValid(t *testing.T) {
+	gs := service(seen("c1", maxReady, maxReady), seen("c2", maxReady, maxReady), seen("c3", 3, 3))
+	for _, goal := range []v1alpha1.GoalKind{"", v1alpha1.GoalDrain, v1alpha1.GoalAbort} {
+		s := stateOf(gs, nil, []v1alpha1.ClusterDrain{drainOf("c3", goal, time.Minute)}, now)
+		s.Record = shift.Open
+		if err := shift.Validate(s); err != nil {
+			t.Errorf("%q: %v", goal, err)
+		}
 	}
 }
 

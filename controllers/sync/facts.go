@@ -36,7 +36,7 @@ func factsOf(row *v1alpha1.MemberReplicas, live *unstructured.Unstructured) {
 		return // not of what an API server serves.
 	}
 	row.Applied = replicasOf(live)
-	row.Ready, row.Available, row.Updated = d.Status.ReadyReplicas, d.Status.AvailableReplicas, d.Status.UpdatedReplicas
+	row.Ready, row.Available, row.Updated = bounded(d.Status.ReadyReplicas), bounded(d.Status.AvailableReplicas), bounded(d.Status.UpdatedReplicas)
 	row.Rollout = rolloutOf(&d)
 }
 

@@ -91,3 +91,23 @@ func TestACopyStandsWhateverAnAPIServerMadeOfWhatWasWritten(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatAMemberSaysOfReplicasStaysWithinWhatOthersCanAddUp(t *testing.T) {
+	for text, want := range map[string]v1alpha1.MemberReplicas{
+		`{"spec": {"replicas": -5}, "status": {"readyReplicas": -7, "availableReplicas": -2147483648, "updatedReplicas": -1}}`:                  {},
+		`{"spec": {"replicas": 2147483647}, "status": {"readyReplicas": 2147483647, "availableReplicas": 2000000, "updatedReplicas": 1000000}}`: {Applied: most, Ready: most, Available: most, Updated: most},
+		`{"spec": {"replicas": 3}, "status": {"readyReplicas": 2, "availableReplicas": 1}}`:                                                     {Applied: 3, Ready: 2, Available: 1},
+	} {
+		var got v1alpha1.MemberReplicas
+		factsOf(&got, object(t, text))
+		got.Rollout = ""
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	for _, text := range []string{`{"spec": {"replicas": 4294967291}}`, `{"spec": {"replicas": -4294967291}}`} {
+		if n := replicasOf(object(t, text)); n < 0 || n > most {
+			t.Errorf("%s: %d", text, n)
+		}
+	}
+}

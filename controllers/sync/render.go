@@ -158,8 +158,14 @@ func replicasOf(u *unstructured.Unstructured) int32 {
 	if !found || err != nil {
 		return v1alpha1.DefaultReplicas
 	}
-	return int32(n) //nolint:gosec // an API server holds no more.
+	return bounded(n)
 }
+
+// most is how many replicas count at most, in what a member says: as many as a template may want.
+const most = 1_000_000
+
+// bounded is a number of replicas that others may add up: a member says what it likes.
+func bounded[N int32 | int64](n N) int32 { return int32(min(max(n, 0), most)) }
 
 // recode turns a value into another type by its JSON. Whole numbers stay whole.
 func recode(from, to any) error {
