@@ -35,31 +35,11 @@ func blind(err error) bool {
 
 // trouble says in one row why a copy is not as it shall be.
 func trouble(row *v1alpha1.MemberCopy, cluster string, w *wish, namespace, name string, err error) {
-	if foreign, ok := errors.AsType[*member.ForeignError](err); ok {
-		say(row, v1alpha1.SyncConflict, v1alpha1.ReasonConflict, fmt.Sprintf(
-			"a %s %s/%s stands in %s that weir did not make (%s wrote it): rename the federated object, delete that one, or hand it over with the label %s=%s on it",
-			w.of.kind, namespace, name, cluster, strings.Join(foreign.Managers, ", "), member.LabelManaged, member.LabelManagedValue))
+	if own(row, cluster, w, namespace, name, err) {
 		return
-	}
-	if wrong, ok := errors.AsType[utilerrors.Aggregate](err); ok && len(wrong.Errors()) > 0 {
-		if first, ok := errors.AsType[*field.Error](wrong.Errors()[0]); ok {
-			say(row, v1alpha1.SyncFailed, reasonOf(field.ErrorList{first}), "nothing was changed there: "+err.Error())
-			return
-		}
-	}
-	if held, ok := errors.AsType[*member.HoldError](err); ok {
-		say(row, v1alpha1.SyncFailed, held.Reason, "nothing is written there: "+held.Message)
-		return
-	}
-	var status apierrors.APIStatus
-	missing := ""
-	if errors.As(err, &status) && status.Status().Details != nil {
-		missing = status.Status().Details.Kind
 	}
 	switch {
-	case errors.Is(err, member.ErrNoCredentials):
-		say(row, v1alpha1.SyncFailed, v1alpha1.ReasonNoCredentials, err.Error())
-	case apierrors.IsNotFound(err) && missing == "namespaces":
+	case missing(err) == "namespaces":
 		say(row, v1alpha1.SyncFailed, ReasonNoNamespace, fmt.Sprintf("there is no namespace %s in %s: make it there, with the labels that its pods need", namespace, cluster))
 	case member.Unresolved(err):
 		say(row, v1alpha1.SyncFailed, v1alpha1.ReasonEpochNotTaken, "the member's API server does not know the kind FederationEpoch, as for half a minute after its start, and lets nobody write what is weir's: it is tried again")
@@ -72,6 +52,41 @@ func trouble(row *v1alpha1.MemberCopy, cluster string, w *wish, namespace, name 
 	default:
 		say(row, v1alpha1.SyncFailed, ReasonWriteFailed, err.Error())
 	}
+}
+
+// own says what weir itself found before it asked the member's API server, or in place of what that holds; false where it is
+// that API server which refused.
+func own(row *v1alpha1.MemberCopy, cluster string, w *wish, namespace, name string, err error) bool {
+	if foreign, ok := errors.AsType[*member.ForeignError](err); ok {
+		say(row, v1alpha1.SyncConflict, v1alpha1.ReasonConflict, fmt.Sprintf(
+			"a %s %s/%s stands in %s that weir did not make (%s wrote it): rename the federated object, delete that one, or hand it over with the label %s=%s on it",
+			w.of.kind, namespace, name, cluster, strings.Join(foreign.Managers, ", "), member.LabelManaged, member.LabelManagedValue))
+		return true
+	}
+	if wrong, ok := errors.AsType[utilerrors.Aggregate](err); ok && len(wrong.Errors()) > 0 {
+		if first, ok := errors.AsType[*field.Error](wrong.Errors()[0]); ok {
+			say(row, v1alpha1.SyncFailed, reasonOf(field.ErrorList{first}), "nothing was changed there: "+err.Error())
+			return true
+		}
+	}
+	if held, ok := errors.AsType[*member.HoldError](err); ok {
+		say(row, v1alpha1.SyncFailed, held.Reason, "nothing is written there: "+held.Message)
+		return true
+	}
+	if errors.Is(err, member.ErrNoCredentials) {
+		say(row, v1alpha1.SyncFailed, v1alpha1.ReasonNoCredentials, err.Error())
+		return true
+	}
+	return false
+}
+
+// missing is the resource that an API server did not find; empty where it said no such thing.
+func missing(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	return status.Status().Details.Kind
 }
 
 // reasonOf says which part of a federated object is wrong, by where its errors stand.
