@@ -104,7 +104,7 @@ func TestAWeightCountsAsHeldUntilItIsProvenGone(t *testing.T) {
 }
 
 func pod(name string, ready, fenced bool, rate float64, generation int64) *pb.Pod {
-	return &pb.Pod{Name: name, Uid: name, Ready: ready, Fenced: fenced, FenceGeneration: generation, Load: &pb.Load{Measured: true, Rate: rate}}
+	return &pb.Pod{Name: name, Uid: name, Ready: ready, Fenced: fenced, FenceGeneration: generation, Load: &pb.Load{Measured: true, Rate: &rate}}
 }
 
 func TestTheFenceTakesTheIdlestPodsFirstAndKeepsThoseItHas(t *testing.T) {
@@ -160,6 +160,18 @@ func TestAMemberThatIsNotHeardKeepsItsNumbersAndIsBlind(t *testing.T) {
 	observe(&c, m, now)
 	if c.Ready != 0 || c.Sight != v1alpha1.SightSeen {
 		t.Errorf("a member that is heard and has no such Service: %+v", c)
+	}
+}
+
+func TestARateIsToldOnlyWhenEveryPodWasLookedAtTwice(t *testing.T) {
+	looked := func(rate *float64) *pb.Pod {
+		return &pb.Pod{Name: "a", Ip: "10.1.0.1", Ready: true, Load: &pb.Load{Measured: true, Rate: rate}}
+	}
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second); rate != nil {
+		t.Errorf("after one look at one of them: %d", *rate)
+	}
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second); rate == nil || *rate != 2500 {
+		t.Errorf("after two looks at each: %v", rate)
 	}
 }
 

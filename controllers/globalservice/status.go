@@ -166,10 +166,11 @@ const loadTime = 15 * time.Second
 func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *int64, *int64) {
 	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
 	var inFlight, rate int64
-	measured := true
+	measured, compared := true, true
 	for _, p := range pods {
 		measured = measured && p.GetLoad().GetMeasured() && since+time.Duration(p.GetLoad().GetAgeMs())*time.Millisecond < loadTime
 		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
+		compared = compared && p.GetLoad().Rate != nil
 		rate += int64(p.GetLoad().GetRate() * 1000)
 	}
 	if !measured {
@@ -184,6 +185,9 @@ func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *
 	state := states[quiet]
 	if len(fenced) == 0 && rate > 0 {
 		state = v1alpha1.QuietBusy
+	}
+	if !compared {
+		return state, &inFlight, nil // one look tells no rate, and a 0 would read as silence
 	}
 	return state, &inFlight, &rate
 }

@@ -16,8 +16,9 @@ import (
 // verdict is the last line, unless the run proves nothing.
 func judge(r Result, tell *narrator) error {
 	for _, a := range r.Acts {
-		tell.say("%-18s from %s sent %5d, lost %4d, p50 %s, p99 %s", a.Name, a.From.UTC().Format(time.TimeOnly), a.Sent, a.Lost,
-			a.Latency.P50.Round(time.Millisecond), a.Latency.P99.Round(time.Millisecond))
+		if a.Sent > 0 {
+			tell.say("%s", a)
+		}
 	}
 	if len(r.Starved) > 0 {
 		return ErrStarved
@@ -26,6 +27,16 @@ func judge(r Result, tell *narrator) error {
 		return judgeNaive(r, tell)
 	}
 	return judgeWeir(r, tell)
+}
+
+// String tells the act in a line. Latencies are those of requests that were answered.
+func (a ActRecord) String() string {
+	line := fmt.Sprintf("%-18s from %s sent %5d, lost %4d, p50 %s, p99 %s", a.Name, a.From.UTC().Format(time.TimeOnly), a.Sent, a.Lost,
+		a.Latency.P50.Round(time.Millisecond), a.Latency.P99.Round(time.Millisecond))
+	if a.Apart > 0 {
+		line += fmt.Sprintf("; %d more lost, which are counted apart below", a.Apart)
+	}
+	return line
 }
 
 // judgeNaive wants losses. What was in flight counts as lost here.

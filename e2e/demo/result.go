@@ -46,7 +46,11 @@ type ActRecord struct {
 	Name string    `json:"name"`
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
+	// Lost are those that weir answers for.
 	load.Counts
+	// Apart were lost too, and are counted apart: in flight at a kill, through an ingress gateway during it, or while a cluster
+	// was powered off without weir.
+	Apart   int          `json:"apart"`
 	Latency load.Latency `json:"latency"`
 }
 
@@ -107,10 +111,10 @@ func newResult(o Options, topology string, b load.Books, acts []load.Mark, end t
 	}
 	// The first window ends where the first act begins, so nothing is in it.
 	for _, w := range load.Windows(all, acts, acts[0].Time, end.UnixNano())[1:] {
-		r.Acts = append(r.Acts, ActRecord{
-			Name: w.Name, From: time.Unix(0, w.From).UTC(), To: time.Unix(0, w.To).UTC(),
-			Counts: w.Counts, Latency: w.Latency,
-		})
+		a := ActRecord{Name: w.Name, From: time.Unix(0, w.From).UTC(), To: time.Unix(0, w.To).UTC(), Counts: w.Counts, Latency: w.Latency}
+		answers := load.Settle(b.Between(w.From, w.To)).Lost
+		a.Lost, a.Apart = answers, w.Lost-answers
+		r.Acts = append(r.Acts, a)
 	}
 	return r
 }

@@ -50,6 +50,26 @@ func TestEachActCountsWhatWasSentInIt(t *testing.T) {
 	}
 }
 
+func TestWhatIsCountedApartIsNoLossOfItsAct(t *testing.T) {
+	books := load.Books{
+		Runs: []load.Run{{Client: "c1-mesh", Records: []load.Record{
+			sent("a", 11*second, ""), sent("b", 12*second, "status 503"), sent("c", 21*second, "timeout"), sent("d", 22*second, ""),
+		}}},
+		Naive: []load.Span{{From: 20 * second, To: 30 * second}},
+	}
+	acts := []load.Mark{{Name: "abort", Time: 10 * second}, {Name: "power-off", Time: 20 * second}}
+	got := newResult(Options{Mode: Weir}, "flat", books, acts, time.Unix(30, 0)).Acts
+	for i, want := range []load.Counts{{Sent: 2, OK: 1, Lost: 1}, {Sent: 2, OK: 1}} {
+		a := got[i]
+		if diff := cmp.Diff(want, a.Counts); diff != "" || a.Sent != a.OK+a.Lost+a.Apart {
+			t.Errorf("%s: %d apart, %s", a.Name, a.Apart, diff)
+		}
+		if told := strings.Contains(a.String(), "counted apart"); told != (a.Apart > 0) {
+			t.Errorf("%d apart: %s", a.Apart, a)
+		}
+	}
+}
+
 func TestTheFileHasTheFieldsThatProgramsRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	r := sample(Naive)

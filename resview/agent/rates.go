@@ -22,7 +22,7 @@ type rates struct {
 type sample struct {
 	arrivals uint64
 	at       time.Time
-	rate     float64
+	rate     *float64 // nil until two scrapes can be compared
 }
 
 // loads returns the load of every pod that is measured, and forgets those that no longer are.
@@ -48,7 +48,7 @@ func step(last sample, p quiet.Pod) sample {
 	}
 	s := sample{arrivals: p.Arrivals, at: p.At}
 	if elapsed := p.At.Sub(last.at).Seconds(); !last.at.IsZero() && elapsed > 0 && p.Arrivals >= last.arrivals {
-		s.rate = float64(p.Arrivals-last.arrivals) / elapsed
+		s.rate = new(float64(p.Arrivals-last.arrivals) / elapsed)
 	}
 	return s
 }

@@ -95,8 +95,9 @@ func messageOf(r prover.Reason) string {
 	return string(r.Code) + ", " + r.Detail
 }
 
-// loadOf tells the hub what a pod's own statistics say. rate is arrivals a second over the last two looks.
-func loadOf(p quiet.Pod, rate float64, now time.Time) *pb.Load {
+// loadOf tells the hub what a pod's own statistics say. rate is arrivals a second over the last two looks; nil where there
+// were none to compare.
+func loadOf(p quiet.Pod, rate *float64, now time.Time) *pb.Load {
 	out := &pb.Load{
 		Measured: p.State != quiet.StateNotMeasured, Arrivals: p.Arrivals, Rate: rate,
 		AgeMs: ageOf(p.At, now),

@@ -140,8 +140,8 @@ func TestRateIsOfTheLastTwoScrapes(t *testing.T) {
 	for _, step := range []struct {
 		at       time.Duration
 		arrivals uint64
-		rate     float64
-	}{{0, 100, 0}, {2 * time.Second, 120, 10}, {2 * time.Second, 120, 10}, {3 * time.Second, 120, 0}, {4 * time.Second, 5, 0}} {
+		rate     *float64
+	}{{0, 100, nil}, {2 * time.Second, 120, new(10.0)}, {2 * time.Second, 120, new(10.0)}, {3 * time.Second, 120, new(0.0)}, {4 * time.Second, 5, nil}} {
 		want := &pb.Load{Measured: true, Arrivals: step.arrivals, InFlight: 3, QuietScrapes: 2, AgeMs: 1000, Rate: step.rate}
 		if diff := cmp.Diff(want, scrape(step.at, step.arrivals), protocmp.Transform()); diff != "" {
 			t.Errorf("at %s (-want +got):\n%s", step.at, diff)

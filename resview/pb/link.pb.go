@@ -1184,7 +1184,7 @@ type Load struct {
 	InFlight             uint64                 `protobuf:"varint,3,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	QuietScrapes         uint32                 `protobuf:"varint,4,opt,name=quiet_scrapes,json=quietScrapes,proto3" json:"quiet_scrapes,omitempty"`             // scrapes in a row without an arrival
 	AgeMs                int64                  `protobuf:"varint,5,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"`                                  // of the newest scrape
-	Rate                 float64                `protobuf:"fixed64,6,opt,name=rate,proto3" json:"rate,omitempty"`                                                // arrivals per second between the last two scrapes
+	Rate                 *float64               `protobuf:"fixed64,6,opt,name=rate,proto3,oneof" json:"rate,omitempty"`                                          // arrivals per second between the last two scrapes; absent until there were two
 	Callers              []string               `protobuf:"bytes,7,rep,name=callers,proto3" json:"callers,omitempty"`                                            // unmeshed callers, where named
 	UnmeshedArrivals     uint64                 `protobuf:"varint,8,opt,name=unmeshed_arrivals,json=unmeshedArrivals,proto3" json:"unmeshed_arrivals,omitempty"` // arrivals without mutual TLS since the counter began, where counted
 	UnmeshedMeasured     bool                   `protobuf:"varint,9,opt,name=unmeshed_measured,json=unmeshedMeasured,proto3" json:"unmeshed_measured,omitempty"`
@@ -1259,8 +1259,8 @@ func (x *Load) GetAgeMs() int64 {
 }
 
 func (x *Load) GetRate() float64 {
-	if x != nil {
-		return x.Rate
+	if x != nil && x.Rate != nil {
+		return *x.Rate
 	}
 	return 0
 }
@@ -3916,19 +3916,20 @@ const file_link_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\teast_west\x18\x02 \x01(\bR\beastWest\x12&\n" +
 	"\x04load\x18\x03 \x01(\v2\x12.weir.link.v1.LoadR\x04load\x12\x1c\n" +
-	"\taddresses\x18\x04 \x03(\tR\taddresses\"\xd5\x02\n" +
+	"\taddresses\x18\x04 \x03(\tR\taddresses\"\xe3\x02\n" +
 	"\x04Load\x12\x1a\n" +
 	"\bmeasured\x18\x01 \x01(\bR\bmeasured\x12\x1a\n" +
 	"\barrivals\x18\x02 \x01(\x04R\barrivals\x12\x1b\n" +
 	"\tin_flight\x18\x03 \x01(\x04R\binFlight\x12#\n" +
 	"\rquiet_scrapes\x18\x04 \x01(\rR\fquietScrapes\x12\x15\n" +
-	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\x12\x12\n" +
-	"\x04rate\x18\x06 \x01(\x01R\x04rate\x12\x18\n" +
+	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\x12\x17\n" +
+	"\x04rate\x18\x06 \x01(\x01H\x00R\x04rate\x88\x01\x01\x12\x18\n" +
 	"\acallers\x18\a \x03(\tR\acallers\x12+\n" +
 	"\x11unmeshed_arrivals\x18\b \x01(\x04R\x10unmeshedArrivals\x12+\n" +
 	"\x11unmeshed_measured\x18\t \x01(\bR\x10unmeshedMeasured\x124\n" +
 	"\x16unmeshed_quiet_scrapes\x18\n" +
-	" \x01(\rR\x14unmeshedQuietScrapes\"\x87\x01\n" +
+	" \x01(\rR\x14unmeshedQuietScrapesB\a\n" +
+	"\x05_rate\"\x87\x01\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\tR\x05check\x12\x1a\n" +
 	"\bseverity\x18\x02 \x01(\tR\bseverity\x12\x18\n" +
@@ -4333,6 +4334,7 @@ func file_link_proto_init() {
 		(*HubMessage_ViewAck)(nil),
 		(*HubMessage_HealthCheck)(nil),
 	}
+	file_link_proto_msgTypes[14].OneofWrappers = []any{}
 	file_link_proto_msgTypes[42].OneofWrappers = []any{
 		(*NodeDelta_NodeAdded)(nil),
 		(*NodeDelta_NodeUpdated)(nil),

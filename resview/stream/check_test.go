@@ -40,7 +40,7 @@ func TestOrdinaryMessagesAreAccepted(t *testing.T) {
 		"service": serviceWith(func(s *pb.ServiceFacts) {
 			s.ClusterIp = "fd00::1"
 			s.Annotations = map[string]string{"weir.io/global": "true", "weir.io/note": "two\nlines"}
-			s.Pods = []*pb.Pod{{Name: "cart-1", Ip: "10.0.0.1", Workload: "Deployment/cart", Load: &pb.Load{Rate: 2.5}}, {Name: "cart-2"}}
+			s.Pods = []*pb.Pod{{Name: "cart-1", Ip: "10.0.0.1", Workload: "Deployment/cart", Load: &pb.Load{Rate: new(2.5)}}, {Name: "cart-2"}}
 			s.Rules = []*pb.Rule{{Kind: "VirtualService", Object: []byte(`{"spec":{}}`)}}
 			s.Budgets = []*pb.DisruptionBudget{{Name: "cart", Amount: 100, Percent: true, OtherPods: 3, OtherReady: 3}, {Name: "2 more", Unavailable: true}}
 		}),
