@@ -6,6 +6,7 @@ package fleettest
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,27 +22,36 @@ import (
 // others by their shape, in which a list is one value.
 func converters(t *testing.T) []managedfields.TypeConverter {
 	t.Helper()
-	definitions, err := crd.All()
+	out, err := madeConverters()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// madeConverters makes them once: a property asks for a hub some hundred times, and they hold nothing of it.
+var madeConverters = sync.OnceValues(func() ([]managedfields.TypeConverter, error) {
+	definitions, err := crd.All()
+	if err != nil {
+		return nil, err
 	}
 	schemas := map[string]*spec.Schema{metadataSchema: metadata()}
 	for _, d := range definitions {
 		for i := range d.Spec.Versions {
 			name := d.Name + "." + d.Spec.Versions[i].Name
 			if schemas[name], err = schemaOf(d, &d.Spec.Versions[i]); err != nil {
-				t.Fatalf("schema of %s: %v", name, err)
+				return nil, fmt.Errorf("schema of %s: %w", name, err)
 			}
 		}
 	}
 	weir, err := managedfields.NewTypeConverter(schemas, false)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	return []managedfields.TypeConverter{
 		weir, applyconfigurations.NewTypeConverter(scheme.Scheme), managedfields.NewDeducedTypeConverter(),
-	}
-}
+	}, nil
+})
 
 // schemaOf turns a version of a definition into the schema that an API server publishes for it.
 func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*spec.Schema, error) {

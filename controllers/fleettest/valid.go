@@ -5,6 +5,8 @@ package fleettest
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -30,28 +32,37 @@ type rule struct {
 
 func rules(t *testing.T) map[schema.GroupKind]rule {
 	t.Helper()
-	definitions, err := crd.All()
+	out, err := madeRules()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// madeRules makes them once, as madeConverters does.
+var madeRules = sync.OnceValues(func() (map[schema.GroupKind]rule, error) {
+	definitions, err := crd.All()
+	if err != nil {
+		return nil, err
 	}
 	out := map[schema.GroupKind]rule{}
 	for _, d := range definitions {
 		var props apiextensions.JSONSchemaProps
 		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(d.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
-			t.Fatalf("%s: %v", d.Name, err)
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
 		validator, _, err := validation.NewSchemaValidator(&props)
 		if err != nil {
-			t.Fatalf("%s: %v", d.Name, err)
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
 		lists, err := structural.NewStructural(&props)
 		if err != nil {
-			t.Fatalf("%s: %v", d.Name, err)
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
 		out[schema.GroupKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}] = rule{validator, lists}
 	}
-	return out
-}
+	return out, nil
+})
 
 // validated refuses what an API server would refuse of what controllers apply: texts and lists that are too long,
 // values of no enum, keys that stand twice.
