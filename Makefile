@@ -77,8 +77,9 @@ unit: ## Tests of the product and of its chart, fuzz seeds among them.
 .PHONY: race
 race: ## The pure packages and the resource view under the race detector.
 	@hack/need.sh gcc libc6-dev
-# The exhaustive exploration is one goroutine; the detector would make it ten times slower and find nothing.
-	$(if $(RACE),CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m -skip Explore $(RACE),@echo "race: no package yet")
+# Explorations, of all states or of many schedules, are one goroutine each; the detector would make them ten times slower and
+# find nothing.
+	$(if $(RACE),CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m -skip 'Explore|NoSchedule|SomeSchedule' $(RACE),@echo "race: no package yet")
 
 .PHONY: e2e
 e2e: bin/e2e ## End-to-end tests on fleets of real clusters, one for each topology (root).

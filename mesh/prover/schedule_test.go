@@ -475,13 +475,13 @@ func runSchedules(t *testing.T, keep bool, seeds uint64) {
 
 func TestNoScheduleGivesAFalseProofAndEachFairOneAProof(t *testing.T) { runSchedules(t, false, 250) }
 
-func TestOlderIstioGivesNoFalseProofWhenEndpointsKeepTheVersion(t *testing.T) {
+func TestNoScheduleOfAnOlderIstioGivesAFalseProofWhenEndpointsKeepTheVersion(t *testing.T) {
 	runSchedules(t, true, 250)
 }
 
-// TestEachCheckIsNeeded takes one check away at a time, by changing what the
+// TestEachCheckIsNeededInSomeSchedule takes one check away at a time, by changing what the
 // judge gets to see, and finds a schedule in which a proof is false then.
-func TestEachCheckIsNeeded(t *testing.T) {
+func TestEachCheckIsNeededInSomeSchedule(t *testing.T) {
 	replicas := func(change func(*Replica)) func(*Rules, *Observation) {
 		return func(_ *Rules, o *Observation) {
 			for n := range o.Replicas {
