@@ -63,7 +63,7 @@ type GlobalServiceStatus struct {
 	// shift is the step under way and what it waits for.
 	// +optional
 	Shift ShiftStatus `json:"shift,omitempty"`
-	// steps are the last steps taken, oldest first, 32 at most.
+	// steps are the last steps taken, oldest first, 32 at most. The newest 8 name the istiods and proxies of their proofs.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +optional

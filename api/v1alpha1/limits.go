@@ -22,6 +22,9 @@ const (
 	MaxProxies = 50
 	// MaxSteps is how many steps a GlobalService remembers.
 	MaxSteps = 32
+	// MaxNamedSteps is how many of them, the newest, name the istiods and proxies of their proofs: those of one drain. A status
+	// is written whole each time, and the names are nine tenths of a step.
+	MaxNamedSteps = 8
 	// MaxRecordedIstiods is how many istiod replicas the proof of a remembered step names.
 	MaxRecordedIstiods = 16
 	// MaxRecordedProxies is how many proxies the proof of a remembered step names for each istiod replica.

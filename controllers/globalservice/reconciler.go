@@ -55,6 +55,7 @@ type Reconciler struct {
 	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
+	told    map[types.NamespacedName]time.Time              // when its status was written
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -187,14 +188,15 @@ func (r *Reconciler) carryOut(ctx context.Context, in *input, moving bool) error
 }
 
 func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) error {
-	if equality.Semantic.DeepEqual(status, ownStatus(in.service)) {
+	before := ownStatus(in.service)
+	if equality.Semantic.DeepEqual(status, before) || r.mayWait(in.key, before, status, in.now) {
 		return nil
 	}
-	before := ownStatus(in.service)
 	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, "", status)
 	if err != nil {
 		return err
 	}
+	r.wrote(in.key, in.now)
 	r.tell(in, before, status)
 	in.service.ResourceVersion = applied.GetResourceVersion()
 	status.into(&in.service.Status)
