@@ -157,6 +157,19 @@ func TestTheDocumentsOfTopAndExplainHoldWhatTheirTypesSay(t *testing.T) {
 	newShell(t).run("top").want(t, 0, "no cluster is registered: kubectl weir join")
 }
 
+func TestWhatNoMemberCanBeSummedUpByIsRefusedWithWhatTheyCan(t *testing.T) {
+	f := federated()
+	f.clusters[1].Labels = map[string]string{"example.com/tier": "gold", "example.com/rack": "7"}
+	s := newShell(t).store(f)
+	r := s.run("top", "--by", "regoin")
+	r.want(t, ExitUsage, `--by "regoin": no Cluster has a label of that name; give one of region, zone, example.com/rack, example.com/tier`)
+	if r.out != "" {
+		t.Errorf("it printed %q", r.out)
+	}
+	s.run("top", "--by", "example.com/tier").want(t, 0, "gold")
+	newShell(t).run("top", "--by", "example.com/tier").want(t, 0, "no cluster is registered")
+}
+
 func TestReplicasWithoutEndTakeNoTimeToSumUp(t *testing.T) {
 	f := federated()
 	f.bindings[0].Spec.Clusters[0].Replicas = 1<<31 - 1

@@ -184,7 +184,7 @@ func TestCheckEndsWithFourWhereSomethingStopsWeir(t *testing.T) {
 		says    string
 	}{
 		"nothing":    {healthy, 0, "0 errors"},
-		"something":  {costly(), ExitFindings, "findings stop weir"},
+		"something":  {costly(), ExitFindings, "weir is stopped by 5 findings"},
 		"no cluster": {&picture{}, ExitFindings, "kubectl weir join"},
 	}
 	for name, c := range cases {
