@@ -81,7 +81,7 @@ func remembered(history []v1alpha1.DecisionRecord, r v1alpha1.DecisionRecord) []
 // leftOver says in a sentence why replicas have no place. Names that nobody registered come first: they are most likely
 // misspelt, and no room that is found will help them.
 func leftOver(history []v1alpha1.DecisionRecord, unplaced, wanted int32) string {
-	text := fmt.Sprintf("%d of %s fit nowhere", unplaced, hub.Count(wanted, "replica"))
+	text := fmt.Sprintf("%d of %s without a place", unplaced, hub.Count(wanted, "replica"))
 	if len(history) == 0 {
 		return text
 	}

@@ -19,9 +19,9 @@ func TestOfReplicasWithoutAPlaceAnUnknownClusterIsTheFirstReason(t *testing.T) {
 		wanted  int32
 		want    string
 	}{
-		"no decision":        {nil, 1, "1 of 1 replica fit nowhere"},
-		"an unknown cluster": {[]v1alpha1.DecisionRecord{{Reasons: why}}, 2, "1 of 2 replicas fit nowhere; sea: not registered; c1: full; c2: full; and more in status.history"},
-		"known clusters":     {[]v1alpha1.DecisionRecord{{Reasons: why[:2]}}, 2, "1 of 2 replicas fit nowhere; c1: full; c2: full"},
+		"no decision":        {nil, 1, "1 of 1 replica without a place"},
+		"an unknown cluster": {[]v1alpha1.DecisionRecord{{Reasons: why}}, 2, "1 of 2 replicas without a place; sea: not registered; c1: full; c2: full; and more in status.history"},
+		"known clusters":     {[]v1alpha1.DecisionRecord{{Reasons: why[:2]}}, 2, "1 of 2 replicas without a place; c1: full; c2: full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := leftOver(c.history, 1, c.wanted); got != c.want {
