@@ -11,8 +11,10 @@ import (
 
 func TestOfReplicasWithoutAPlaceAnUnknownClusterIsTheFirstReason(t *testing.T) {
 	why := []v1alpha1.DecisionReason{
-		{Cluster: "c1", Code: "NoRoom", Message: "full"}, {Cluster: "c2", Code: "NoRoom", Message: "full"},
-		{Cluster: "c3", Code: "NoRoom", Message: "full"}, {Cluster: "sea", Code: "NoCluster", Message: "not registered"},
+		{Cluster: "c1", Code: "NoRoom", Message: "full"},
+		{Cluster: "c2", Code: "NoRoom", Message: "full"},
+		{Cluster: "c3", Code: "NoRoom", Message: "full"},
+		{Cluster: "sea", Code: "NoCluster", Message: "not registered"},
 	}
 	for name, c := range map[string]struct {
 		history []v1alpha1.DecisionRecord
