@@ -159,6 +159,23 @@ func TestADrainOfAClusterThatIsNotThereAsksForNothing(t *testing.T) {
 	}
 }
 
+func TestOfAClusterThatIsNotDrainedAndOfNoneUndrainSaysWhichItIs(t *testing.T) {
+	s := newShell(t, clusterObject("c2"))
+	s.run("undrain", "c2").want(t, 1, `cluster "c2" is not drained`)
+	s.run("undrain", "c3").want(t, 1, `there is no cluster "c3" on this hub`, "kubectl get clusters.federation.weir.io")
+}
+
+func TestALineOfProgressIsToldOnceInARow(t *testing.T) {
+	var out strings.Builder
+	told := &teller{out: &out}
+	for _, line := range []string{"a", "a", "b", "a"} {
+		told.say(line)
+	}
+	if out.String() != "a\nb\na\n" {
+		t.Errorf("got %q", out.String())
+	}
+}
+
 func TestADrainThatIsBeingGivenBackIsNotTurnedRound(t *testing.T) {
 	going := drainObject("c2", func(d *v1alpha1.ClusterDrain) {
 		d.DeletionTimestamp, d.Finalizers = at(time.Second), []string{"weir.io/undrain"}

@@ -155,7 +155,7 @@ func (w *explainedWorkload) note(b *v1alpha1.ResourceBinding, d *v1alpha1.Federa
 	case d.Generation > b.Spec.WishGeneration:
 		add("the wish has changed a moment ago (generation %d): what is said here is of generation %d", d.Generation, b.Spec.WishGeneration)
 	case last.Wanted != b.Spec.Replicas:
-		add("%d replicas are wanted now, and the decision in force is of %d: the next one comes within seconds", b.Spec.Replicas, last.Wanted)
+		add("%s wanted now, and the decision in force is of %d: the next one comes within seconds", many(b.Spec.Replicas, "replica"), last.Wanted)
 	}
 	for _, r := range last.Reasons {
 		if r.Cluster == "" {
@@ -163,7 +163,7 @@ func (w *explainedWorkload) note(b *v1alpha1.ResourceBinding, d *v1alpha1.Federa
 		}
 	}
 	if more := int(last.ReasonCount) - len(last.Reasons); more > 0 {
-		add("the decision gave %d reasons, and the first %d were kept", last.ReasonCount, len(last.Reasons))
+		add("the decision gave %s; kept: the first %d", many(last.ReasonCount, "reason"), len(last.Reasons))
 	}
 }
 

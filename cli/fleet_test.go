@@ -60,7 +60,7 @@ func federated() *fleet {
 		{Code: "NotReady", Cluster: "c1", Wakes: "ReadyChanged", Message: "2 of 6 replicas of c1 are not ready"},
 		{Code: "HeadroomLost", Message: "fewer than before"},
 	}}
-	b.Status.Conditions = conditionsOf("Scheduled False Unplaced 1 of 9 replicas fit nowhere", "Propagated True Propagated -")
+	b.Status.Conditions = conditionsOf("Scheduled False Unplaced 1 of 9 replicas without a place", "Propagated True Propagated -")
 	b.Status.History = []v1alpha1.DecisionRecord{{Time: *at(time.Hour), Trigger: "Created", Wanted: 9}, {
 		Time: *at(3 * time.Minute), Trigger: v1alpha1.TriggerDrain, WishGeneration: 2, Wanted: 9, Unplaced: 1, Clusters: b.Spec.Clusters, ClusterCount: 2, ReasonCount: 3,
 		Reasons: []v1alpha1.DecisionReason{

@@ -20,9 +20,22 @@ import (
 // lookEvery is how often a command that waits looks again.
 const lookEvery = 500 * time.Millisecond
 
+// teller tells each line that is not the one it told last.
+type teller struct {
+	out  io.Writer
+	last string
+}
+
+func (t *teller) say(line string) {
+	if line != t.last {
+		_, _ = fmt.Fprintln(t.out, line)
+		t.last = line
+	}
+}
+
 // follow looks at a drain until done says so, and prints each thing that changes. A hub that does not answer for a
 // while is waited for: what was asked for stands in the object.
-func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time.Duration, progress io.Writer,
+func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time.Duration, progress *teller,
 	done func(*v1alpha1.ClusterDrain) (bool, error),
 ) (*v1alpha1.ClusterDrain, error) {
 	if timeout > 0 {
@@ -32,13 +45,6 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	shown := ""
-	say := func(line string) {
-		if line != shown {
-			_, _ = fmt.Fprintln(progress, line)
-			shown = line
-		}
-	}
 	for {
 		var now v1alpha1.ClusterDrain
 		err := h.Get(ctx, client.ObjectKeyFromObject(d), &now)
@@ -47,12 +53,12 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
 		case err == nil:
 			d = &now
-			say(progressLine(d))
+			progress.say(progressLine(d))
 			if ok, err := done(d); ok || err != nil {
 				return d, err
 			}
 		case ctx.Err() == nil:
-			say(fmt.Sprintf("the hub is asked again: read ClusterDrain %q: %s", d.Name, err))
+			progress.say(fmt.Sprintf("the hub is asked again: read ClusterDrain %q: %s", d.Name, err))
 		}
 		select {
 		case <-ctx.Done():

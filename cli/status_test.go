@@ -150,7 +150,8 @@ func TestStatusOfOneServiceAndOfNone(t *testing.T) {
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
 	}
-	s.run("status", "echo").want(t, 1, `there is no global service "echo"`, "weir.io/global", "NAMESPACE/SERVICE")
+	s.run("status", "demo/web").want(t, 1, `there is no global service "demo/web"`, "weir.io/global")
+	s.run("status", "web").want(t, ExitUsage, `status "web": name it NAMESPACE/NAME`)
 }
 
 func TestStatusAsJSONHoldsThePicture(t *testing.T) {
@@ -183,7 +184,7 @@ func TestCheckEndsWithFourWhereSomethingStopsWeir(t *testing.T) {
 		says    string
 	}{
 		"nothing":    {healthy, 0, "0 errors"},
-		"something":  {costly(), ExitFindings, "findings stop weir"},
+		"something":  {costly(), ExitFindings, "weir is stopped by 5 findings"},
 		"no cluster": {&picture{}, ExitFindings, "kubectl weir join"},
 	}
 	for name, c := range cases {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/istio"
 )
 
@@ -51,6 +52,6 @@ func overBudget(in *input, cost v1alpha1.ProxyCost) *problem {
 		return nil
 	}
 	return &problem{v1alpha1.ReasonBudgetExceeded, fmt.Sprintf(
-		"with this service each proxy would hold %d more Envoy clusters (budget %d) and %d more endpoints (budget %d): name the calling namespaces in TrafficPolicy.spec.clients.namespaces, or raise the hub's budget",
-		clusters, in.config.BudgetClusters, endpoints, in.config.BudgetEndpoints)}
+		"with this service each proxy would hold %s (budget %d) and %s (budget %d): name the calling namespaces in TrafficPolicy.spec.clients.namespaces, or raise the hub's budget",
+		hub.Count(clusters, "more Envoy cluster"), in.config.BudgetClusters, hub.Count(endpoints, "more endpoint"), in.config.BudgetEndpoints)}
 }

@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if len(due) > 0 {
 		due, err = decide(in, due, func() ([]sched.ClusterView, error) { return r.views(ctx, r.Now()) })
 		if err != nil {
-			return ctrl.Result{}, fmt.Errorf("decide about %d workloads: %w", len(due), err)
+			return ctrl.Result{}, fmt.Errorf("decide about %s: %w", hub.Count(len(due), "workload"), err)
 		}
 		for i := range due {
 			answers[due[i].entry.key()] = &due[i]

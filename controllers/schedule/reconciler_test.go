@@ -265,7 +265,7 @@ func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {
 	}
 	w.want(b, "c1:10", "c1:10", v1alpha1.TriggerCreated)
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionScheduled)
-	if b.Status.Unplaced != 2 || c.Status != metav1.ConditionFalse || c.Reason != ReasonUnplaced || !strings.Contains(c.Message, "2 of 12 replicas fit nowhere; c1: ") {
+	if b.Status.Unplaced != 2 || c.Status != metav1.ConditionFalse || c.Reason != ReasonUnplaced || !strings.Contains(c.Message, "2 of 12 replicas without a place; c1: ") {
 		t.Errorf("%d, %+v", b.Status.Unplaced, c)
 	}
 	w.run()

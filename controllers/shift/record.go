@@ -240,7 +240,7 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 	case shift.Fence:
 		return fmt.Sprintf("fencing pods of %s, %d in all", cluster, step.Fenced)
 	case shift.Unfence:
-		return fmt.Sprintf("taking the fence off pods of %s, %d keep it", cluster, step.Fenced)
+		return fmt.Sprintf("taking the fence off pods of %s, all but %d", cluster, step.Fenced)
 	case shift.Renew:
 		return "writing the same plan anew, so that it can be proven"
 	case shift.Release:
@@ -248,9 +248,9 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 	case shift.Done:
 		return fmt.Sprintf("%s is where it was wanted", cluster)
 	case shift.ReplicasUp:
-		return fmt.Sprintf("asking for %d replicas in %s", step.Replicas, cluster)
+		return fmt.Sprintf("asking for %s in %s", hub.Count(step.Replicas, "replica"), cluster)
 	case shift.ReplicasDown:
-		return fmt.Sprintf("leaving %d replicas in %s: the others are fenced, quiet and idle, or were never ready", step.Replicas, cluster)
+		return fmt.Sprintf("leaving %s in %s: the others are fenced, quiet and idle, or were never ready", hub.Count(step.Replicas, "replica"), cluster)
 	case shift.DNSOut:
 		return fmt.Sprintf("taking %s out of the answers of DNS, before the last of its traffic goes", cluster)
 	case shift.DNSIn:
