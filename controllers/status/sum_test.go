@@ -71,6 +71,7 @@ func TestReadyIsTheFirstThingThatIsNotAsItShallBe(t *testing.T) {
 		"not taken up":       {web, func(b *v1alpha1.ResourceBinding) { b.Spec.WishGeneration = 2 }, metav1.ConditionFalse, "Progressing", "taken up"},
 		"a template":         {strings.Replace(web, "image", "imge", 1), nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidTemplate, "imge"},
 		"an override":        {web + "  overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/replicas, value: 9}]}]", nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidOverride, "spec.overrides[0]"},
+		"no field of it":     {web + "  overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/replica, value: 3}]}]", nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidOverride, "for c1, spec.replica: the Deployment that this weir knows has no such field"},
 		"nowhere to go":      {web, set(v1alpha1.ConditionScheduled, metav1.ConditionFalse, "Unplaced", "2 of 5"), metav1.ConditionFalse, "Unplaced", "2 of 5"},
 		"a conflict":         {web, set(v1alpha1.ConditionPropagated, metav1.ConditionFalse, "Conflict", "c1: theirs"), metav1.ConditionFalse, "Conflict", "theirs"},
 		"not seen":           {web, set(v1alpha1.ConditionPropagated, metav1.ConditionUnknown, "ContactLost", "c1"), metav1.ConditionUnknown, "ContactLost", "c1"},
