@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	shown := ""
+	shown, noted := "", map[string]bool{}
 	say := func(line string) {
 		if line != shown {
 			_, _ = fmt.Fprintln(progress, line)
@@ -47,6 +48,7 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
 		case err == nil:
 			d = &now
+			notices(d, noted, progress)
 			say(progressLine(d))
 			if ok, err := done(d); ok || err != nil {
 				return d, err
@@ -61,6 +63,19 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			}
 			return d, fmt.Errorf("stopped waiting; weir goes on, kubectl weir status says what it waits for: %w", ctx.Err())
 		case <-tick.C:
+		}
+	}
+}
+
+// notices prints, once for each service, that a drain costs headroom. The drain does not wait for it, unless its
+// progress says so.
+func notices(d *v1alpha1.ClusterDrain, noted map[string]bool, progress io.Writer) {
+	for _, s := range d.Status.Services {
+		key := s.Namespace + "/" + s.Name
+		waited := func(b v1alpha1.Blocker) bool { return b.Code == "HeadroomLost" }
+		if s.Headroom != "" && !noted[key] && !slices.ContainsFunc(s.Blocked, waited) {
+			noted[key] = true
+			_, _ = fmt.Fprintf(progress, "note: %s %s\n", key, s.Headroom)
 		}
 	}
 }

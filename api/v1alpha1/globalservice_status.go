@@ -252,6 +252,31 @@ type ShiftStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	Blocked []Blocker `json:"blocked,omitempty"`
+	// notices say what is worth knowing of the shift and holds nothing up, 20 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +optional
+	Notices []Notice `json:"notices,omitempty"`
+}
+
+// Notice is one thing that is worth knowing of a shift. Nothing waits for it.
+type Notice struct {
+	// code is one of the closed list in package mesh/shift.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Code string `json:"code"`
+	// cluster it is about.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+	// subject names the client or the other cluster that it is about.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Subject string `json:"subject,omitempty"`
+	// message says it in a sentence.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // Blocker is one thing that a shift waits for.
@@ -268,7 +293,7 @@ type Blocker struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Subject string `json:"subject,omitempty"`
-	// wakes is the event that lets the shift go on. Empty: this is a remark, and nothing waits for it.
+	// wakes is the event that lets the shift go on.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Wakes string `json:"wakes,omitempty"`

@@ -6,7 +6,7 @@ package v1alpha1
 // Bounds of the lists that weir writes into status. A writer cuts its lists to these and says how long they were; the
 // API server refuses what is longer. They keep the largest status well under the 1.5 MiB that etcd takes.
 const (
-	// MaxBlocked is how many blockers a GlobalService names.
+	// MaxBlocked is how many blockers, and how many notices, a GlobalService names.
 	MaxBlocked = 20
 	// MaxDrainBlocked is how many blockers a ClusterDrain names for each service.
 	MaxDrainBlocked = 5

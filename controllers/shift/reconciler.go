@@ -224,6 +224,7 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 			return err
 		}
 		version = applied.GetResourceVersion()
+		r.notice(gs, status.Shift.Notices)
 	}
 	for _, record := range records {
 		r.Tracer.Step(gs, drains, record)
@@ -235,4 +236,16 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 	}
 	_, err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, version, plan)
 	return err
+}
+
+// notice makes an event of each notice that is new. One whose numbers alone changed is not.
+func (r *Reconciler) notice(gs *v1alpha1.GlobalService, notices []v1alpha1.Notice) {
+	for _, n := range notices {
+		known := func(o v1alpha1.Notice) bool {
+			return o.Code == n.Code && o.Cluster == n.Cluster && o.Subject == n.Subject
+		}
+		if !slices.ContainsFunc(gs.Status.Shift.Notices, known) {
+			r.Recorder.Eventf(gs, nil, corev1.EventTypeNormal, n.Code, "Shift", "%s", n.Message)
+		}
+	}
 }
