@@ -143,6 +143,13 @@ type GlobalServiceClusterStatus struct {
 	// +kubebuilder:validation:items:MaxLength=320
 	// +optional
 	Workloads []string `json:"workloads,omitempty"`
+	// sharedWith names the other global services of the namespace that are behind pods of this one there. The fence is on
+	// the pod, so they leave a member together. 100 at most; while there are as many, nothing is fenced.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	SharedWith []string `json:"sharedWith,omitempty"`
 	// budgets are the PodDisruptionBudgets there that select pods of the Service. Their pods are counted over all members.
 	// +listType=map
 	// +listMapKey=name

@@ -14,6 +14,8 @@ const (
 	MaxDrainedServices = 5000
 	// MaxMissing is how many missing proofs, and how many unweighted clients, a proof names.
 	MaxMissing = 20
+	// MaxSharedWith is how many other services on the same pods a GlobalService names for each member.
+	MaxSharedWith = 100
 	// MaxForeign is how many foreign rules a GlobalService names.
 	MaxForeign = 20
 	// MaxIstiods is how many istiod replicas a proof in force names.

@@ -1261,6 +1261,11 @@ func (in *GlobalServiceClusterStatus) DeepCopyInto(out *GlobalServiceClusterStat
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.SharedWith != nil {
+		in, out := &in.SharedWith, &out.SharedWith
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Budgets != nil {
 		in, out := &in.Budgets, &out.Budgets
 		*out = make([]DisruptionBudget, len(*in))

@@ -113,6 +113,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
 	step, blocked := next(&gs, binding, state)
+	if step, blocked, err = r.together(ctx, &gs, step, blocked, now); err != nil {
+		return ctrl.Result{}, err
+	}
 	plan, err := planOf(gs.Spec, state, step)
 	if err != nil {
 		return ctrl.Result{}, err
