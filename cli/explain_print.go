@@ -45,18 +45,16 @@ func (w *explainedWorkload) write(out io.Writer) error {
 	return nil
 }
 
-// printWaiting says what the shift waits for, and what it remarks.
+// printWaiting says what the shift waits for, and what is to be noticed of it.
 func (w *explainedWorkload) printWaiting(say func(string, ...any)) {
-	waits := false
 	for _, b := range w.Waiting {
-		word := "note:   "
-		if b.Wakes != "" {
-			word, waits = "waiting:", true
-		}
-		say("  %s %s [%s]", word, plain(b.Message, longestText), plain(b.Code, 64))
+		say("  waiting: %s [%s]", plain(b.Message, longestText), plain(b.Code, 64))
+	}
+	for _, n := range w.Notices {
+		say("  note:    %s [%s]", plain(n.Message, longestText), plain(n.Code, 64))
 	}
 	switch {
-	case waits:
+	case len(w.Waiting) > 0:
 	case w.Step == "":
 		say("  waiting: for nothing, and nothing moves")
 	default:

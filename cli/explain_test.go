@@ -151,7 +151,7 @@ func TestTheDocumentsOfTopAndExplainHoldWhatTheirTypesSay(t *testing.T) {
 	r = s.run("explain", "gsvc", "shop/api", "-o", "json")
 	r.want(t, 0)
 	strictly(t, r.out, &e)
-	if len(e.Workloads) != 1 || len(e.Workloads[0].Clusters) != 5 || len(e.Traffic) != 3 || len(e.Workloads[0].Waiting) != 2 {
+	if len(e.Workloads) != 1 || len(e.Workloads[0].Clusters) != 5 || len(e.Traffic) != 3 || len(e.Workloads[0].Waiting) != 1 || len(e.Workloads[0].Notices) != 1 {
 		t.Errorf("got %+v", e)
 	}
 	newShell(t).run("top").want(t, 0, "no cluster is registered: kubectl weir join")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,10 +21,11 @@ import (
 // lookEvery is how often a command that waits looks again.
 const lookEvery = 500 * time.Millisecond
 
-// teller tells each line that is not the one it told last.
+// teller tells each line that is not the one it told last, and each notice once.
 type teller struct {
-	out  io.Writer
-	last string
+	out   io.Writer
+	last  string
+	noted map[string]bool
 }
 
 func (t *teller) say(line string) {
@@ -53,6 +55,7 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
 		case err == nil:
 			d = &now
+			progress.notices(d)
 			progress.say(progressLine(d))
 			if ok, err := done(d); ok || err != nil {
 				return d, err
@@ -67,6 +70,22 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			}
 			return d, fmt.Errorf("stopped waiting; weir goes on, kubectl weir status says what it waits for: %w", ctx.Err())
 		case <-tick.C:
+		}
+	}
+}
+
+// notices tells, once for each service, that a drain costs headroom. The drain does not wait for it, unless its progress
+// says so.
+func (t *teller) notices(d *v1alpha1.ClusterDrain) {
+	if t.noted == nil {
+		t.noted = map[string]bool{}
+	}
+	for _, s := range d.Status.Services {
+		key := s.Namespace + "/" + s.Name
+		waited := func(b v1alpha1.Blocker) bool { return b.Code == "HeadroomLost" }
+		if s.Headroom != "" && !t.noted[key] && !slices.ContainsFunc(s.Blocked, waited) {
+			t.noted[key] = true
+			_, _ = fmt.Fprintf(t.out, "note: %s %s\n", key, s.Headroom)
 		}
 	}
 }

@@ -176,16 +176,14 @@ func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.T
 	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
 	}
-	waits := false
 	for _, b := range s.Shift.Blocked {
-		word := "note:   "
-		if b.Wakes != "" {
-			word, waits = "waiting:", true
-		}
-		_, _ = fmt.Fprintf(out, "  %s %s [%s]\n", word, b.Message, b.Code)
+		_, _ = fmt.Fprintf(out, "  waiting: %s [%s]\n", b.Message, b.Code)
 	}
-	if !waits {
+	if len(s.Shift.Blocked) == 0 {
 		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
+	}
+	for _, n := range s.Shift.Notices {
+		_, _ = fmt.Fprintf(out, "  note:    %s [%s]\n", n.Message, n.Code)
 	}
 	for _, m := range s.Weights.Missing {
 		_, _ = fmt.Fprintf(out, "  missing: %s\n", m)

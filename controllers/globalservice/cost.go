@@ -14,8 +14,9 @@ import (
 	"github.com/weir-io/weir/mesh/istio"
 )
 
-// gatherCost adds up what the other services' rules already add to a proxy.
-func (r *Reconciler) gatherCost(ctx context.Context, in *input) error {
+// gatherOthers reads the other services: which there are, which are in the same namespace, and what their rules already
+// add to a proxy.
+func (r *Reconciler) gatherOthers(ctx context.Context, in *input) error {
 	var list v1alpha1.GlobalServiceList
 	if err := r.Client.List(ctx, &list); err != nil {
 		return fmt.Errorf("list global services: %w", err)
@@ -23,6 +24,9 @@ func (r *Reconciler) gatherCost(ctx context.Context, in *input) error {
 	for i := range list.Items {
 		gs := &list.Items[i]
 		in.all = append(in.all, client.ObjectKeyFromObject(gs))
+		if gs.Namespace == in.key.Namespace && gs.Name != in.key.Name {
+			in.neighbours = append(in.neighbours, gs)
+		}
 		if client.ObjectKeyFromObject(gs) == in.key || gs.Status.Cost == nil || !hasRules(gs.Spec) {
 			continue
 		}

@@ -56,7 +56,7 @@ func (o ownedStatus) driftedBack(stands ownedStatus) ownedStatus {
 		if c.ArrivalsMilliPerSecond != nil && before.ArrivalsMilliPerSecond != nil {
 			c.ArrivalsMilliPerSecond = before.ArrivalsMilliPerSecond
 		}
-		if some(c.InFlight) && some(before.InFlight) {
+		if positive(c.InFlight) && positive(before.InFlight) {
 			c.InFlight = before.InFlight
 		}
 		clusters[i] = c
@@ -67,7 +67,7 @@ func (o ownedStatus) driftedBack(stands ownedStatus) ownedStatus {
 	return o
 }
 
-func some(n *int64) bool { return n != nil && *n > 0 }
+func positive(n *int64) bool { return n != nil && *n > 0 }
 
 // wrote notes when a service's status was written.
 func (r *Reconciler) wrote(key types.NamespacedName, now time.Time) {

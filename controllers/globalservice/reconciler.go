@@ -139,7 +139,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read global service %s: %w", key, err)
 	}
-	if err := r.gatherCost(ctx, in); err != nil {
+	if err := r.gatherOthers(ctx, in); err != nil {
 		return nil, err
 	}
 	var policies v1alpha1.TrafficPolicyList
@@ -170,6 +170,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 		}
 	}
 	in.standIns = r.standInsOf(key)
+	in.share()
 	in.addLeft()
 	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
 	return in, nil

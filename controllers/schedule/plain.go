@@ -35,6 +35,7 @@ type move struct {
 	plan    []v1alpha1.ClusterReplicas // by cluster
 	step    string                     // empty: the plan is the decision
 	blocked []v1alpha1.Blocker
+	notices []v1alpha1.Notice
 }
 
 // plain plans a workload whose traffic weir does not steer. Members that get more have it planned at once. Members that get

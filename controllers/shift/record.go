@@ -139,7 +139,7 @@ func alreadyDone(steps []v1alpha1.StepRecord, d *v1alpha1.ClusterDrain) bool {
 
 func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked, records []v1alpha1.StepRecord, now time.Time) ownedStatus {
 	out := ownedStatus{
-		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked)},
+		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked), Notices: noticesOf(blocked)},
 		Steps: thin(forget(append(beganNow(gs, step, now), records...))),
 	}
 	out.Shift.Since = gs.Status.Shift.Since

@@ -48,7 +48,7 @@ func (b Blocked) Sentence() string {
 			b.Subject, b.Cluster, count(b.Have, "ready replica"), b.Need)
 	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
 		return b.replicas()
-	case DecisionAwaited, RolloutUnderWay, AutoscalerOwns:
+	case DecisionAwaited, RolloutUnderWay, AutoscalerOwns, SharedPods:
 		return b.others()
 	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
 		return b.pods()
@@ -136,6 +136,8 @@ func (b Blocked) others() string {
 		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
 	case RolloutUnderWay:
 		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
+	case SharedPods:
+		return fmt.Sprintf("waiting for service %s, which is behind the same pods of %s: the fence takes a pod from both, so they leave it together; see what that service waits for, or give it pods of its own", b.Subject, b.Cluster)
 	default:
 		return fmt.Sprintf("waiting: an autoscaler in %s sets the replicas there; remove it (HorizontalPodAutoscaler, ScaledObject), and weir divides them", b.Cluster)
 	}

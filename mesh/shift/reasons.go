@@ -52,9 +52,12 @@ const (
 	RolloutUnderWay
 	// AutoscalerOwns: an autoscaler sets the replicas.
 	AutoscalerOwns
+	// SharedPods: another service is behind the pods that are to be fenced, and does not spare them yet ([Spares]). Next
+	// knows one service only; who knows both gives this reason.
+	SharedPods
 )
 
-var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving", "DecisionAwaited", "RolloutUnderWay", "AutoscalerOwns"}
+var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving", "DecisionAwaited", "RolloutUnderWay", "AutoscalerOwns", "SharedPods"}
 
 // String returns the name that files and sentences use.
 func (c Code) String() string { return nameOf(codeNames, uint8(c)) }
@@ -100,9 +103,11 @@ const (
 	RolloutDone
 	// AutoscalerGone: the autoscaler was removed.
 	AutoscalerGone
+	// SharerReady: the other service on the same pods can do without them, or is not on them any more.
+	SharerReady
 )
 
-var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone"}
+var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone", "SharerReady"}
 
 // String returns the name that files and sentences use.
 func (e Event) String() string { return nameOf(eventNames, uint8(e)) }
