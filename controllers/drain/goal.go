@@ -158,6 +158,9 @@ func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
 		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Wakes: shift.ProofArrived.String(), Subject: c.Reason, Message: hub.Clip(
 			"weir cannot write the rules of this service ("+c.Reason+"): "+c.Message, v1alpha1.MaxMessage)}}
 	}
+	if at := gs.Status.Shift; at.Cluster == cluster && at.Step != shift.Done.String() {
+		return nil // its pods are being fenced, or given back, step by step
+	}
 	for _, c := range gs.Status.Clusters {
 		if c.Name == cluster && c.RefencedAt != nil {
 			return []v1alpha1.Blocker{{Code: shift.FenceUnproven.String(), Cluster: cluster, Wakes: shift.ProofArrived.String(), Message: fmt.Sprintf(
