@@ -170,6 +170,9 @@ func TestARateIsToldOnlyWhenEveryPodWasLookedAtTwice(t *testing.T) {
 	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second); rate != nil {
 		t.Errorf("after one look at one of them: %d", *rate)
 	}
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}}, time.Second); rate != nil {
+		t.Errorf("with a pod that nobody looks at: %d", *rate)
+	}
 	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second); rate == nil || *rate != 2500 {
 		t.Errorf("after two looks at each: %v", rate)
 	}

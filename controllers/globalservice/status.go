@@ -171,7 +171,7 @@ func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *
 	for _, p := range pods {
 		measured = measured && p.GetLoad().GetMeasured() && since+time.Duration(p.GetLoad().GetAgeMs())*time.Millisecond < loadTime
 		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
-		compared = compared && p.GetLoad().Rate != nil
+		compared = compared && p.GetLoad() != nil && p.GetLoad().Rate != nil
 		rate += int64(p.GetLoad().GetRate() * 1000)
 	}
 	if !measured {
