@@ -186,10 +186,10 @@ func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
 	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
 	version := b.ResourceVersion
 	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) {
-		var err error
-		if version, err = hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan}); err != nil {
+		if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan}); err != nil {
 			return fmt.Errorf("write decision and plan: %w", err)
 		}
+		version = "" // that was on top of what was read, and what goes with it must not be lost to who writes in between
 	}
 	before := ownPart(b)
 	if equality.Semantic.DeepEqual(out.status, before) {
