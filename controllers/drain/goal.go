@@ -136,6 +136,28 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 	return out, false
 }
 
+// skipWith has services skipped too that wait for one that is, being behind the same pods of the cluster: these stay. The rows
+// are those of the services, in the same order.
+func skipWith(d *v1alpha1.ClusterDrain, services []v1alpha1.GlobalService, rows []v1alpha1.DrainedService) {
+	if d.Spec.LastCopy != v1alpha1.LastCopySkip {
+		return
+	}
+	skipped := map[string]bool{}
+	shares := func(b v1alpha1.Blocker) bool {
+		return b.Code == shift.SharedPods.String() && b.Cluster == d.Spec.ClusterName && skipped[b.Subject]
+	}
+	for more := true; more; {
+		more = false
+		for i := range rows {
+			row, key := &rows[i], keyOf(&services[i]).String()
+			if skipped[key] || row.Step != stepSkipped && (row.Step == shift.Done.String() || !slices.ContainsFunc(services[i].Status.Shift.Blocked, shares)) {
+				continue
+			}
+			row.Step, skipped[key], more = stepSkipped, true, true
+		}
+	}
+}
+
 // headroomOf says what a drain of the cluster costs a service in headroom, whether consent is waited for or not.
 func headroomOf(cluster string, gs *v1alpha1.GlobalService) string {
 	for _, b := range gs.Status.Shift.Blocked {
@@ -170,7 +192,7 @@ func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
 	return nil
 }
 
-// stepSkipped stands for a service whose last copy is in the drained cluster.
+// stepSkipped stands for a service whose last copy is in the drained cluster, or that is on the same pods as such a one.
 const stepSkipped = "Skipped"
 
 // open says whether pods of the cluster are seen to serve, or are to: outside the fence, or with a weight in the plan.

@@ -304,6 +304,41 @@ func TestAServiceThatKeepsItsLastCopyIsSkippedAndTheClusterIsNotSafe(t *testing.
 	}
 }
 
+func TestServicesOnThePodsOfOneThatIsSkippedAreSkippedWithIt(t *testing.T) {
+	named := func(name string, b v1alpha1.Blocker) v1alpha1.GlobalService {
+		gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+		gs.Name, gs.Status.Shift.Blocked = name, []v1alpha1.Blocker{b}
+		return gs
+	}
+	waits := func(on, cluster string) v1alpha1.Blocker {
+		return v1alpha1.Blocker{Code: "SharedPods", Cluster: cluster, Subject: "demo/" + on, Wakes: "SharerReady", Message: "it waits for " + on}
+	}
+	alone := named("alone", v1alpha1.Blocker{Code: "LastCluster", Cluster: "c2", Message: "no other cluster serves"})
+	services := []v1alpha1.GlobalService{named("a", waits("b", "c2")), named("b", waits("alone", "c2")), alone}
+	cases := map[string]struct {
+		more   []v1alpha1.GlobalService
+		action v1alpha1.LastCopyAction
+		want   string
+	}{
+		"one after the other":                    {nil, v1alpha1.LastCopySkip, "False LastCopy"},
+		"not one that waits for one that leaves": {[]v1alpha1.GlobalService{named("c", waits("d", "c2")), named("d", v1alpha1.Blocker{Code: "WeightsUnproven"})}, v1alpha1.LastCopySkip, "False Moving"},
+		"not one that waits for it elsewhere":    {[]v1alpha1.GlobalService{named("c", waits("alone", "c1"))}, v1alpha1.LastCopySkip, "False Moving"},
+		"not where nothing is to be skipped":     {nil, v1alpha1.LastCopyRefuse, "False Moving"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
+			d.Spec.LastCopy = c.action
+			w := newWorld(t, append(c.more, services...), d)
+			w.link.Join(t, "c2", quietMember())
+			got := w.look("c2")
+			if reason(got, "Drained") != c.want || safe(got) != "false" {
+				t.Errorf("got %+v", got.Status)
+			}
+		})
+	}
+}
+
 // An abort is under way, the user wants out of service again, and that is refused: the abort must end all the same,
 // or its cluster stays in a move for ever.
 func TestAnAbortEndsAlthoughTheNextDrainIsRefused(t *testing.T) {

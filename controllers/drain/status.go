@@ -34,10 +34,13 @@ func statusOf(in *input) v1alpha1.ClusterDrainStatus {
 		if reached {
 			done++
 		}
+		status.Services = append(status.Services, row)
+	}
+	skipWith(d, in.services, status.Services)
+	for _, row := range status.Services {
 		if row.Step == stepSkipped {
 			skipped++
 		}
-		status.Services = append(status.Services, row)
 	}
 	total := len(in.services)
 	if v.goal == v1alpha1.GoalDrain {
@@ -132,7 +135,7 @@ func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, stat
 	status.SafeToPowerOff = &off
 	switch {
 	case skipped > 0:
-		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "LastCopy", fmt.Sprintf("left out of the drain: %s, of which %s has the last ready copies", hub.Count(skipped, "service"), cluster))
+		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "LastCopy", fmt.Sprintf("left out of the drain: %s, of which, or of others on the same pods, %s has the last ready copies", hub.Count(skipped, "service"), cluster))
 	case !safe.safe():
 		set(v1alpha1.ConditionDrained, metav1.ConditionTrue, "StillCalled", "not safe to power off: "+strings.Join(append(safe.callers, safe.busy...), "; "))
 	default:

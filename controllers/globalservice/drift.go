@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 )
@@ -21,12 +22,20 @@ const (
 	// renewEarly is the age at which a proof that was renewed is written all the same. A plan rests on one of less than ten
 	// seconds.
 	renewEarly = 5 * time.Second
+	// unseenFor is for how long a cache is waited for that has not seen the last write. One that was set back never sees it.
+	unseenFor = 5 * time.Second
 )
+
+// writing is a write of a service's status.
+type writing struct {
+	at      time.Time
+	version string // the resourceVersion that it made
+}
 
 // mayWait says whether a status differs from the one that stands by nothing but numbers that drift, and may be written later.
 func (r *Reconciler) mayWait(key types.NamespacedName, stands, status ownedStatus, now time.Time) bool {
 	r.mu.Lock()
-	since := now.Sub(r.told[key])
+	since := now.Sub(r.told[key].at)
 	r.mu.Unlock()
 	if since < 0 || since >= driftEvery {
 		return false
@@ -69,12 +78,29 @@ func (o ownedStatus) driftedBack(stands ownedStatus) ownedStatus {
 
 func positive(n *int64) bool { return n != nil && *n > 0 }
 
-// wrote notes when a service's status was written.
-func (r *Reconciler) wrote(key types.NamespacedName, now time.Time) {
+// wrote notes that a service's status was written.
+func (r *Reconciler) wrote(key types.NamespacedName, now time.Time, version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.told == nil {
-		r.told = map[types.NamespacedName]time.Time{}
+		r.told = map[types.NamespacedName]writing{}
 	}
-	r.told[key] = now
+	r.told[key] = writing{now, version}
+}
+
+// unseen says whether the service was read as it stood before this controller wrote its status last. What that write remembers,
+// such as that pods were open, would be lost by another one on what was read.
+func (r *Reconciler) unseen(in *input) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in.service == nil {
+		delete(r.told, in.key) // whoever deleted it deleted what it remembered
+		return false
+	}
+	last := r.told[in.key]
+	if since := in.now.Sub(last.at); since < 0 || since >= unseenFor {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(in.service.ResourceVersion, last.version)
+	return err == nil && order < 0
 }

@@ -49,7 +49,7 @@ func TestOnlyNumbersThatDriftWait(t *testing.T) {
 		"a cluster":                   {func(s *ownedStatus) { s.Clusters = s.Clusters[:1] }, time.Second, false},
 	} {
 		r := &Reconciler{}
-		r.wrote(key, now.Add(-c.wrote))
+		r.wrote(key, now.Add(-c.wrote), "1")
 		if got := r.mayWait(key, stands, status(c.change), now); got != c.want {
 			t.Errorf("%s: may wait: %v", name, got)
 		}
@@ -58,7 +58,7 @@ func TestOnlyNumbersThatDriftWait(t *testing.T) {
 	if r.mayWait(key, stands, stands, now) {
 		t.Error("in a new life of the hub nothing was written yet")
 	}
-	r.wrote(key, now.Add(-time.Second))
+	r.wrote(key, now.Add(-time.Second), "1")
 	old := status(func(s *ownedStatus) { s.Fence.SeenAt = seenAt(renewEarly) })
 	if r.mayWait(key, old, status(func(s *ownedStatus) { s.Fence.SeenAt = seenAt(0) }), now) {
 		t.Error("a plan rests on proofs of less than ten seconds: one of five is renewed at once")

@@ -57,16 +57,7 @@ func ownedBy(facts *pb.ServiceFacts) map[string]bool {
 // bears the fence keeps it as long as any does. Services that share pods go by their names alone, so that all of them choose
 // the same. says tells of such pods what the others want of the fence.
 func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generation int64, says voices) []podLabel {
-	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
-	rate := func(p *pb.Pod) float64 {
-		if says.any() {
-			return 0
-		}
-		return p.GetLoad().GetRate()
-	}
-	slices.SortFunc(pods, func(a, b *pb.Pod) int {
-		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(rate(a), rate(b)), cmp.Compare(a.GetName(), b.GetName()))
-	})
+	pods := inTurn(facts, says.any())
 	wanted := toFence(pods, plan)
 	owned := ownedBy(facts)
 	var out []podLabel
@@ -88,6 +79,21 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 		}
 	}
 	return out
+}
+
+// inTurn are the pods of a Service, those to be fenced first coming first; byName: whatever they receive.
+func inTurn(facts *pb.ServiceFacts, byName bool) []*pb.Pod {
+	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	rate := func(p *pb.Pod) float64 {
+		if byName {
+			return 0
+		}
+		return p.GetLoad().GetRate()
+	}
+	slices.SortFunc(pods, func(a, b *pb.Pod) int {
+		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(rate(a), rate(b)), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return pods
 }
 
 // toFence says of each pod, those to be fenced first coming first, whether it shall bear the fence.

@@ -33,6 +33,7 @@ import (
 const (
 	lookWhileMoving = 2 * time.Second
 	lookAtRest      = 30 * time.Second
+	lookUnseen      = 100 * time.Millisecond
 )
 
 // looksAtOnce is how many services are looked at side by side, so that one that waits for a slow member does not hold the rest.
@@ -55,7 +56,7 @@ type Reconciler struct {
 	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
-	told    map[types.NamespacedName]time.Time              // when its status was written
+	told    map[types.NamespacedName]writing                // of its status, the last
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -100,6 +101,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	in, err := r.gather(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if r.unseen(in) {
+		return ctrl.Result{RequeueAfter: lookUnseen}, nil // and the event of the write is on its way
 	}
 	defer r.markLooked(in.key)
 	if len(in.exporters()) == 0 {
@@ -193,11 +197,13 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 	if equality.Semantic.DeepEqual(status, before) || r.mayWait(in.key, before, status, in.now) {
 		return nil
 	}
+	// Not on top of the version that was read: orders take their time, others write meanwhile, and nothing would be reported
+	// while a member is slow. That nothing is lost of what this controller wrote itself, unseen sees to.
 	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, "", status)
 	if err != nil {
 		return err
 	}
-	r.wrote(in.key, in.now)
+	r.wrote(in.key, in.now, applied.GetResourceVersion())
 	r.tell(in, before, status)
 	in.service.ResourceVersion = applied.GetResourceVersion()
 	status.into(&in.service.Status)

@@ -4,10 +4,12 @@
 package globalservice
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
@@ -85,5 +87,55 @@ func TestThatAFenceWasOpenedStaysInStatusUntilTheAgentsAnswerAnew(t *testing.T) 
 	})
 	if gs.Status.Fence.Level != v1alpha1.ProofProven {
 		t.Errorf("forgotten without a proof: %+v", gs.Status.Fence)
+	}
+}
+
+// behind is a cache that has not seen the last writes: while there is an old service, it gives that.
+type behind struct {
+	client.Client
+
+	old *v1alpha1.GlobalService
+}
+
+func (b *behind) Get(ctx context.Context, name client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if gs, ok := o.(*v1alpha1.GlobalService); ok && b.old != nil {
+		b.old.DeepCopyInto(gs)
+		return nil
+	}
+	return b.Client.Get(ctx, name, o, opts...)
+}
+
+func TestThatAFenceWasOpenedIsNotForgottenByALookAtAnOlderStatus(t *testing.T) {
+	fence := func(f *pb.ServiceFacts) {
+		for _, p := range f.GetPods() {
+			p.Fenced, p.FenceGeneration = true, 1
+		}
+	}
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
+	cache := &behind{Client: w.hub}
+	w.r.Client = cache
+	w.look()
+	w.look()
+	w.plan(split(1, map[string]int32{"c1": 1000, "c2": 0}, "c2"))
+	w.prove("c1", "c2")
+	old := w.look()
+	w.set("c2", facts(3, fence, func(f *pb.ServiceFacts) { f.Pods[0].Fenced = false }))
+	if c := w.look().Status.Clusters[1]; c.RefencedAt == nil {
+		t.Fatalf("a pod is open: %+v", c)
+	}
+	cache.old = old
+	w.set("c2", facts(2, fence))
+	w.look()
+	cache.old = nil
+	if c := w.service().Status.Clusters[1]; c.RefencedAt == nil {
+		t.Errorf("it is forgotten: %+v", c)
+	}
+	if c := w.look().Status.Clusters[1]; c.RefencedAt == nil || c.Ready != 2 {
+		t.Errorf("after the cache has caught up: %+v", c)
+	}
+	w.set("c2", facts(1, fence))
+	cache.old, w.ahead = old, unseenFor
+	if w.look(); w.service().Status.Clusters[1].Ready != 1 {
+		t.Errorf("a cache that stays behind holds it up for ever")
 	}
 }

@@ -17,8 +17,8 @@ import (
 // (controllers/shift), and here those whose plans do not say the same yet do not undo each other's work.
 type shared struct {
 	with   []string           // the other services, by name
-	fenced map[types.UID]bool // pods of one of them whose plan fences pods there
-	open   map[types.UID]bool // pods of one of them whose plan fences none
+	fenced map[types.UID]bool // pods that the plan of one of them fences
+	open   map[types.UID]bool // pods that the plan of one of them does not fence
 }
 
 // share finds the shared pods of every member that tells of them.
@@ -45,18 +45,20 @@ func (in *input) sharedOf(m memberView, facts *pb.ServiceFacts) shared {
 		if !ok || fact.Value.GetAnnotations()[v1alpha1.AnnotationGlobal] != "true" || disjoint(facts.GetSelector(), fact.Value.GetSelector()) {
 			continue
 		}
-		pods := out.open
-		if fencesIn(gs, m.name) {
-			pods = out.fenced
+		if !slices.ContainsFunc(fact.Value.GetPods(), func(p *pb.Pod) bool { return own[p.GetUid()] }) {
+			continue
 		}
-		found := false
-		for _, p := range fact.Value.GetPods() {
-			if own[p.GetUid()] {
-				pods[types.UID(p.GetUid())], found = true, true
+		out.with = append(out.with, gs.Name)
+		pods := inTurn(fact.Value, true)
+		fences := toFence(pods, planIn(gs, m.name))
+		for i, p := range pods {
+			switch {
+			case !own[p.GetUid()]:
+			case fences[i]:
+				out.fenced[types.UID(p.GetUid())] = true
+			default:
+				out.open[types.UID(p.GetUid())] = true
 			}
-		}
-		if found {
-			out.with = append(out.with, gs.Name)
 		}
 	}
 	slices.Sort(out.with)
@@ -73,11 +75,14 @@ func disjoint(a, b map[string]string) bool {
 	return false
 }
 
-// fencesIn says whether a service's plan fences pods of a member.
-func fencesIn(gs *v1alpha1.GlobalService, cluster string) bool {
-	return slices.ContainsFunc(gs.Spec.Clusters, func(c v1alpha1.GlobalServiceCluster) bool {
-		return c.Name == cluster && (c.FencedPods > 0 || c.NewPods == v1alpha1.PodsFenced)
-	})
+// planIn is a service's plan for a member. Where there is none, nothing is fenced.
+func planIn(gs *v1alpha1.GlobalService, cluster string) v1alpha1.GlobalServiceCluster {
+	for _, c := range gs.Spec.Clusters {
+		if c.Name == cluster {
+			return c
+		}
+	}
+	return v1alpha1.GlobalServiceCluster{}
 }
 
 // voices is what the other services say of the fence on shared pods.

@@ -103,6 +103,38 @@ func TestServicesOnTheSamePodsDoNotUndoEachOthersFence(t *testing.T) {
 	}
 }
 
+// TestAStepOfTheFenceOfOneIsNotUndoneByAnother holds what becomes of pods a, which is fenced, and b, while two plans want
+// different numbers of them fenced and no drain takes them out.
+func TestAStepOfTheFenceOfOneIsNotUndoneByAnother(t *testing.T) {
+	both := v1alpha1.GlobalServiceCluster{NewPods: v1alpha1.PodsOpen, FencedPods: 2}
+	cases := map[string]struct {
+		own, other v1alpha1.GlobalServiceCluster
+		fenced     bool // b is too
+		want       []string
+	}{
+		"who has given back but one opens the others":     {some, shut, true, []string{"b="}},
+		"who has given back none does not fence it again": {shut, some, false, nil},
+		"who is a step ahead waits":                       {both, some, false, nil},
+		"who is a step behind opens what nobody may take": {some, both, true, []string{"b="}},
+		"what both are to lose goes":                      {both, shut, false, []string{"b=true"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			pods := []*pb.Pod{pod("b", true, c.fenced, 0, 1), pod("a", true, true, 9, 1)}
+			in := sharing(global("echo", pods...), map[string]*pb.ServiceFacts{"api": global("echo", pods...)}, neighbour("api", c.other))
+			var got []string
+			for _, l := range fenceOf(in.members[0].facts, c.own, 1, in.members[0].shared.under(false)) {
+				if l.key == LabelFence {
+					got = append(got, l.name+"="+l.value)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
 func TestAServiceThatIsGlobalNoLongerLeavesTheFenceOfPodsThatAreAnothersToo(t *testing.T) {
 	a, b := pod("a", true, true, 0, 1), pod("b", true, true, 0, 1)
 	in := sharing(nil, map[string]*pb.ServiceFacts{"api": global("echo", a)}, neighbour("api", some))

@@ -78,11 +78,14 @@ func (h *hold) last() error {
 func (h *hold) mayRaise(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now.Sub(h.raised) < lookEpoch {
-		return false
-	}
+	return now.Sub(h.raised) >= lookEpoch
+}
+
+// didRaise notes that it took one.
+func (h *hold) didRaise(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.raised = now
-	return true
 }
 
 // doubt has the member looked at before anything else is written there.
@@ -210,6 +213,7 @@ func (m *Member) compare(ctx context.Context, found *v1alpha1.FederationEpochSpe
 	if !led {
 		return false, newer
 	}
+	m.hold.didRaise(m.now())
 	return true, nil
 }
 

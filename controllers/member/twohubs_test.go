@@ -4,8 +4,10 @@
 package member
 
 import (
+	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -131,6 +133,21 @@ func TestAMemberThatSaysAHigherEpochAtEachLookRaisesItOnceInAMinute(t *testing.T
 	}
 	b.now = b.now.Add(lookEpoch)
 	if b.open(t); b.held(t) != "hub/41" {
+		t.Errorf("it holds %s", b.held(t))
+	}
+}
+
+func TestAHigherEpochThatTheHubCouldNotTakeIsTakenAsSoonAsItCan(t *testing.T) {
+	record := &fleettest.Epochs{}
+	b := newBench(t).leader("hub", record)
+	b.open(t)
+	b.give(t, "hub", 10, 0)
+	record.Fail(errors.New("the hub's API server is down"))
+	if err := b.door.lookAt(t, b.cluster); err == nil || !strings.Contains(err.Error(), "is down") {
+		t.Errorf("got %v", err)
+	}
+	record.Fail(nil)
+	if b.open(t); b.held(t) != "hub/11" {
 		t.Errorf("it holds %s", b.held(t))
 	}
 }

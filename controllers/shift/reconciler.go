@@ -112,8 +112,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := shift.Validate(state); err != nil {
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
-	step, blocked := next(&gs, binding, state)
-	if step, blocked, err = r.together(ctx, &gs, step, blocked, now); err != nil {
+	step, blocked, err := r.together(ctx, &gs, binding, state, now)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	plan, err := planOf(gs.Spec, state, step)

@@ -15,27 +15,41 @@ import (
 	"github.com/weir-io/weir/mesh/shift"
 )
 
-// together holds a fence back until every other service on the same pods can do without them: the fence is on the pod and
-// takes it from all. Such services so leave a member together, each by its own steps up to there.
-func (r *Reconciler) together(ctx context.Context, gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked, now time.Time) (shift.Step, []shift.Blocked, error) {
-	if step.Kind != shift.Fence {
-		return step, blocked, nil
+// together is the next step, in which no pod is fenced before every other service on the same pods can do without them: the
+// fence is on the pod and takes it from all. Such services so leave a member together, each by its own steps up to there.
+func (r *Reconciler) together(ctx context.Context, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, state shift.State, now time.Time) (shift.Step, []shift.Blocked, error) {
+	for {
+		step, blocked := next(gs, binding, state)
+		if step.Kind != shift.Fence {
+			return step, blocked, nil
+		}
+		needed, err := r.needed(ctx, gs, step, now)
+		if err != nil || len(needed) == 0 {
+			return step, blocked, err
+		}
+		// What else there is to do goes on: with this the next answer is no fence of the same cluster.
+		for i := range state.Clusters {
+			if state.Clusters[i].Name == step.Cluster {
+				state.Clusters[i].Needed = needed
+			}
+		}
 	}
-	held, names := false, sharers(gs, step.Cluster)
+}
+
+// needed names the other services that cannot do without the pods that a step fences.
+func (r *Reconciler) needed(ctx context.Context, gs *v1alpha1.GlobalService, step shift.Step, now time.Time) ([]string, error) {
+	var out []string
+	names := sharers(gs, step.Cluster)
 	for _, name := range names {
 		ok, err := r.spares(ctx, client.ObjectKey{Namespace: gs.Namespace, Name: name}, step, now)
 		if err != nil {
-			return step, blocked, err
+			return nil, err
 		}
 		if !ok || len(names) >= v1alpha1.MaxSharedWith {
-			held = true
-			blocked = append(blocked, shift.Blocked{Code: shift.SharedPods, Cluster: step.Cluster, Subject: gs.Namespace + "/" + name, Wakes: shift.SharerReady})
+			out = append(out, gs.Namespace+"/"+name)
 		}
 	}
-	if held {
-		step = shift.Step{Kind: shift.Wait, Proofs: step.Proofs, Finished: step.Finished}
-	}
-	return step, blocked, nil
+	return out, nil
 }
 
 // sharers are the other services behind pods of a member.

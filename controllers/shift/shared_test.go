@@ -162,6 +162,45 @@ func TestPodsOfAServiceThatCannotLeaveAreNotFencedForAnother(t *testing.T) {
 	}
 }
 
+func TestPodsThatAnotherNeedsHoldUpNoOtherCluster(t *testing.T) {
+	p := newPair(t)
+	for _, name := range []string{"echo", "api"} { // they share pods of c1 alone, and api is nowhere else
+		gs := p.get(name)
+		for i := range gs.Status.Clusters[1:] {
+			gs.Status.Clusters[i+1].SharedWith = nil
+		}
+		if name == "api" {
+			gs.Status.Clusters = gs.Status.Clusters[:1]
+		}
+		if err := p.hub.Status().Update(t.Context(), gs, client.FieldOwner("world")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.settle()
+	p.ask("c1", v1alpha1.GoalDrain)
+	p.settle()
+	p.accept("c3")
+	p.ask("c3", v1alpha1.GoalDrain)
+	asked := p.now
+	gs := p.settle()
+	if !doneSince(gs, "c3", v1alpha1.GoalDrain, asked) || fencedOf(gs, "c1") > 0 {
+		t.Errorf("c3 is not out: %v, %+v", kinds(gs), gs.Status.Shift)
+	}
+	if b := gs.Status.Shift.Blocked; len(b) != 1 || b[0].Code != "SharedPods" || b[0].Cluster != "c1" || b[0].Subject != "demo/api" {
+		t.Errorf("it waits for %+v", b)
+	}
+}
+
+// accept makes a drain that may cost headroom, before anything is asked of it.
+func (p *pair) accept(cluster string) {
+	p.Helper()
+	d := drainOf(cluster, "", 0)
+	d.Spec.HeadroomLoss = v1alpha1.HeadroomAccept
+	if err := p.hub.Create(p.Context(), &d); err != nil {
+		p.Fatal(err)
+	}
+}
+
 func TestAServiceThatTheHubDoesNotKnowHoldsTheFence(t *testing.T) {
 	p := newPair(t)
 	if err := p.hub.Delete(t.Context(), p.get("api")); err != nil {

@@ -88,6 +88,12 @@ func (p *plan) fenceMore(i int, more int32, entry Entry) (Step, bool) {
 		p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 		return Step{}, false
 	}
+	for _, service := range c.Needed {
+		p.block(Blocked{Code: SharedPods, Cluster: c.Name, Subject: service, Wakes: SharerReady})
+	}
+	if len(c.Needed) > 0 {
+		return Step{}, false
+	}
 	if more > 0 && p.rolling(i) {
 		p.block(Blocked{Code: RolloutUnderWay, Cluster: c.Name, Wakes: RolloutDone})
 		return Step{}, false

@@ -52,8 +52,7 @@ const (
 	RolloutUnderWay
 	// AutoscalerOwns: an autoscaler sets the replicas.
 	AutoscalerOwns
-	// SharedPods: another service is behind the pods that are to be fenced, and does not spare them yet ([Spares]). Next
-	// knows one service only; who knows both gives this reason.
+	// SharedPods: another service is behind the pods that are to be fenced, and does not spare them yet ([Spares]).
 	SharedPods
 )
 

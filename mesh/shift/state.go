@@ -103,6 +103,9 @@ type Cluster struct {
 	Fenced  int32 `json:"fenced,omitempty"`
 	// Entry says whether new pods come up fenced.
 	Entry Entry `json:"entry"`
+	// Needed names other services behind pods here that cannot do without them yet ([Spares]). While there are any, no
+	// pod here is fenced.
+	Needed []string `json:"needed,omitempty"`
 
 	// Wrote is the share in the rules as written last (0 while Weights is Unwritten).
 	Wrote Permille `json:"wrote"`
