@@ -48,8 +48,12 @@ func (b Blocked) Sentence() string {
 			b.Subject, b.Cluster, b.Have, b.Need)
 	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
 		return b.replicas()
-	case DecisionAwaited, RolloutUnderWay, AutoscalerOwns:
-		return b.others()
+	case DecisionAwaited:
+		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
+	case RolloutUnderWay:
+		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
+	case AutoscalerOwns:
+		return b.autoscaler()
 	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
 		return b.pods()
 	}
@@ -122,13 +126,16 @@ func (b Blocked) pods() string {
 	}
 }
 
-func (b Blocked) others() string {
-	switch b.Code {
-	case DecisionAwaited:
-		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
-	case RolloutUnderWay:
-		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
-	default:
-		return fmt.Sprintf("waiting: an autoscaler in %s sets the replicas there; remove it (HorizontalPodAutoscaler, ScaledObject), and weir divides them", b.Cluster)
+func (b Blocked) autoscaler() string {
+	name := ""
+	if b.Subject != "" {
+		name = " (" + b.Subject + ")"
 	}
+	switch {
+	case b.Note:
+		return fmt.Sprintf("an autoscaler%s keeps %d replicas in %s, where %d were decided: weir leaves them", name, b.Have, b.Cluster, b.Need)
+	case b.Wakes == AutoscalerRaised:
+		return fmt.Sprintf("waiting: an autoscaler%s asks for %d replicas in %s and %d are needed; raise its minReplicas there to %d (minReplicaCount of a ScaledObject)", name, b.Have, b.Cluster, b.Need, b.Need)
+	}
+	return fmt.Sprintf("waiting: a ScaledObject of KEDA%s sets the replicas in %s and would undo what weir lowers; pause it (autoscaling.keda.sh/paused-replicas) or remove it, and weir goes on", name, b.Cluster)
 }
