@@ -46,7 +46,7 @@ Exit codes: 0 nothing stops weir, 4 something does.`,
 				return err
 			}
 			if n := count(findings, "Error"); n > 0 {
-				return &ExitError{ExitFindings, fmt.Errorf("%d findings stop weir", n)}
+				return &ExitError{ExitFindings, fmt.Errorf("weir is stopped by %s", many(n, "finding"))}
 			}
 			return nil
 		},
@@ -72,7 +72,7 @@ func (p *picture) findings() []finding {
 			continue
 		}
 		istio := c.Status.Istio
-		add("Info", "cluster "+c.Name, "Istio %s as %q, network %q, %d istiods, %d proxies", istio.Version, istio.ClusterID, istio.Network, len(istio.Istiods), istio.ConnectedProxies)
+		add("Info", "cluster "+c.Name, "Istio %s as %q, network %q; istiods: %d, proxies: %d", istio.Version, istio.ClusterID, istio.Network, len(istio.Istiods), istio.ConnectedProxies)
 		for _, m := range istio.MissingProxies {
 			add("Warning", "cluster "+c.Name, "proxy not connected: %s", m)
 		}
@@ -102,14 +102,14 @@ func (p *picture) serviceFindings(add func(severity, subject, format string, arg
 			add("Warning", subject, "moved by the fence alone: %s", u)
 		}
 		if h := gs.Status.SpillHeadroom; h != nil && *h < 0 {
-			add("Warning", subject, "if the largest cluster empties, the others lack %d replicas", -*h)
+			add("Warning", subject, "if the largest cluster empties, the others lack %s", many(-*h, "replica"))
 		}
 		if c := gs.Status.Cost; c != nil {
-			add("Info", subject, "adds %d Envoy clusters and %d endpoints to each proxy that sees it, about %d KB", c.EnvoyClusters, c.Endpoints, c.Bytes/1000)
+			add("Info", subject, "adds %s and %s to each proxy that sees it, about %d KB", many(c.EnvoyClusters, "Envoy cluster"), many(c.Endpoints, "endpoint"), c.Bytes/1000)
 			clusters, endpoints, bytes = clusters+c.EnvoyClusters, endpoints+c.Endpoints, bytes+c.Bytes
 		}
 	}
-	add("Info", "all services", "weir's rules add at most %d Envoy clusters and %d endpoints to a proxy, about %d KB", clusters, endpoints, bytes/1000)
+	add("Info", "all services", "weir's rules add at most %s and %s to a proxy, about %d KB", many(clusters, "Envoy cluster"), many(endpoints, "endpoint"), bytes/1000)
 }
 
 // conditions reports the Ready and Healthy conditions that are not True.
@@ -141,7 +141,7 @@ func printFindings(out io.Writer, findings []finding) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "%d errors, %d warnings\n", count(findings, "Error"), count(findings, "Warning"))
+	fmt.Fprintf(&b, "%s, %s\n", many(count(findings, "Error"), "error"), many(count(findings, "Warning"), "warning"))
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -67,11 +67,8 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 	if err != nil {
 		return err
 	}
-	if err := h.Get(ctx, types.NamespacedName{Name: cluster}, &v1alpha1.Cluster{}); err != nil {
-		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no cluster %q on this hub: kubectl get clusters.federation.weir.io lists them", cluster)
-		}
-		return fmt.Errorf("read cluster %q: %w", cluster, err)
+	if _, err := h.clusterNamed(ctx, cluster); err != nil {
+		return err
 	}
 	d, err := h.askDrain(ctx, cluster, f, progress)
 	if err != nil {
@@ -80,7 +77,7 @@ func runDrain(ctx context.Context, o *options, f drainFlags, cluster string, out
 	if !f.wait {
 		return o.printDrain(out, d)
 	}
-	d, err = h.follow(ctx, d, f.timeout, progress, func(d *v1alpha1.ClusterDrain) (bool, error) {
+	d, err = h.follow(ctx, d, f.timeout, &teller{out: progress}, func(d *v1alpha1.ClusterDrain) (bool, error) {
 		if d.Spec.Desired == v1alpha1.InService || !d.DeletionTimestamp.IsZero() {
 			return true, fmt.Errorf("cluster %q is being given back: somebody turned ClusterDrain %q round while it was waited for", cluster, d.Name)
 		}
@@ -170,6 +167,19 @@ func (f drainFlags) kept(spec v1alpha1.ClusterDrainSpec) []string {
 	return out
 }
 
+// clusterNamed reads a Cluster, or says that there is none of the name.
+func (h *hub) clusterNamed(ctx context.Context, cluster string) (*v1alpha1.Cluster, error) {
+	var c v1alpha1.Cluster
+	err := h.Get(ctx, types.NamespacedName{Name: cluster}, &c)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no cluster %q on this hub: kubectl get clusters.federation.weir.io lists them", cluster)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read cluster %q: %w", cluster, err)
+	}
+	return &c, nil
+}
+
 // drainOf returns the ClusterDrain of a cluster; nil when there is none. Of several the oldest is in force.
 func (h *hub) drainOf(ctx context.Context, cluster string) (*v1alpha1.ClusterDrain, error) {
 	var list v1alpha1.ClusterDrainList
@@ -219,6 +229,9 @@ func runUndrain(ctx context.Context, o *options, cluster string, wait bool, time
 		return err
 	}
 	if d == nil {
+		if _, err := h.clusterNamed(ctx, cluster); err != nil {
+			return err
+		}
 		return fmt.Errorf("cluster %q is not drained: there is no ClusterDrain for it", cluster)
 	}
 	before := d.DeepCopy()
@@ -229,8 +242,9 @@ func runUndrain(ctx context.Context, o *options, cluster string, wait bool, time
 	if !wait {
 		return o.printDrain(out, d)
 	}
+	told := &teller{out: progress}
 	for {
-		d, err = h.follow(ctx, d, timeout, progress, func(d *v1alpha1.ClusterDrain) (bool, error) {
+		d, err = h.follow(ctx, d, timeout, told, func(d *v1alpha1.ClusterDrain) (bool, error) {
 			if d.Spec.Desired != v1alpha1.InService {
 				return true, fmt.Errorf("cluster %q is being drained again: somebody turned ClusterDrain %q round while it was waited for", cluster, d.Name)
 			}

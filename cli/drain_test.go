@@ -70,11 +70,29 @@ func TestADrainIsFollowedToItsEnd(t *testing.T) {
 	s.weir(func(*v1alpha1.ClusterDrainStatus) {}, begun, finished)
 	r := s.run("drain", "c2")
 	r.want(t, 0, "safeToPowerOff: true", "unownedWorkload demo/Deployment/echo", "HeadroomLost demo/echo: two replicas fewer", "Drained=True (SafeToPowerOff) c2 may be switched off")
-	want := "c2 waiting to begin\nc2 drain: 0/1; demo/echo waiting for web.demo\nc2 drain: 1/1\n"
+	want := "c2 waiting to begin\nc2 drain: 0/1; demo/echo waiting for web.demo\nnote: demo/echo two replicas fewer\nc2 drain: 1/1\n"
 	if d := cmp.Diff(want, r.progress); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"POST /apis/federation.weir.io/v1alpha1/clusterdrains"}, r.hubWrote); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestLostHeadroomIsNotedOnceAndNotCalledAWait(t *testing.T) {
+	s := newShell(t, clusterObject("c2"))
+	fencing := func(headroom string, waits ...v1alpha1.Blocker) func(*v1alpha1.ClusterDrainStatus) {
+		return func(st *v1alpha1.ClusterDrainStatus) {
+			st.Goal, st.Progress = v1alpha1.GoalDrain, "0/1"
+			st.Services = []v1alpha1.DrainedService{{Namespace: "demo", Name: "echo", Step: "Fence", Headroom: headroom, Blocked: waits}}
+		}
+	}
+	s.weir(fencing("one replica fewer; waiting for consent", v1alpha1.Blocker{Code: "HeadroomLost", Message: "one replica fewer; waiting for consent"}),
+		fencing("one replica fewer"), fencing("two replicas fewer"), finished)
+	r := s.run("drain", "c2")
+	r.want(t, 0)
+	want := "c2 drain: 0/1; demo/echo one replica fewer; waiting for consent\nnote: demo/echo one replica fewer\nc2 drain: 0/1; demo/echo Fence\nc2 drain: 1/1\n"
+	if d := cmp.Diff(want, r.progress); d != "" {
 		t.Error(d)
 	}
 }
@@ -156,6 +174,23 @@ func TestADrainOfAClusterThatIsNotThereAsksForNothing(t *testing.T) {
 	r.want(t, 1, `there is no cluster "c3" on this hub`, "kubectl get clusters.federation.weir.io")
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
+	}
+}
+
+func TestOfAClusterThatIsNotDrainedAndOfNoneUndrainSaysWhichItIs(t *testing.T) {
+	s := newShell(t, clusterObject("c2"))
+	s.run("undrain", "c2").want(t, 1, `cluster "c2" is not drained`)
+	s.run("undrain", "c3").want(t, 1, `there is no cluster "c3" on this hub`, "kubectl get clusters.federation.weir.io")
+}
+
+func TestALineOfProgressIsToldOnceInARow(t *testing.T) {
+	var out strings.Builder
+	told := &teller{out: &out}
+	for _, line := range []string{"a", "a", "b", "a"} {
+		told.say(line)
+	}
+	if out.String() != "a\nb\na\n" {
+		t.Errorf("got %q", out.String())
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,11 +67,17 @@ func parseExplained(args []string) (string, types.NamespacedName, error) {
 	if !ok {
 		return "", key, &ExitError{ExitUsage, fmt.Errorf("explain knows no kind %q: give fdep, rb or gsvc", args[0])}
 	}
-	namespace, name, found := strings.Cut(args[1], "/")
+	key, err := namespaced("explain "+args[0], args[1])
+	return kind, key, err
+}
+
+// namespaced reads NAMESPACE/NAME, which a verb was given.
+func namespaced(verb, text string) (types.NamespacedName, error) {
+	namespace, name, found := strings.Cut(text, "/")
 	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return "", key, &ExitError{ExitUsage, fmt.Errorf("explain %s %q: name it NAMESPACE/NAME (-n is weir's own namespace)", args[0], args[1])}
+		return types.NamespacedName{}, &ExitError{ExitUsage, fmt.Errorf("%s %q: name it NAMESPACE/NAME (-n is weir's own namespace)", verb, text)}
 	}
-	return kind, types.NamespacedName{Namespace: namespace, Name: name}, nil
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
 // explanation is what explain prints. Its fields are stable.
@@ -106,7 +114,7 @@ func (o *options) explain(ctx context.Context, kind string, key types.Namespaced
 		}
 		b := f.binding(types.NamespacedName{Namespace: key.Namespace, Name: d.BindingName()})
 		if b == nil {
-			e.Notes = append(e.Notes, "weir has not taken it up yet: it has no ResourceBinding "+d.BindingName()+"; if that stays, see its conditions and that the hub runs")
+			e.Notes = append(e.Notes, notTakenUp(&d)...)
 			return e, nil
 		}
 		e.Workloads = append(e.Workloads, explainWorkload(f, b, &d, now))
@@ -122,6 +130,20 @@ func (o *options) explain(ctx context.Context, kind string, key types.Namespaced
 		e.Workloads = append(e.Workloads, explainWorkload(f, b, d, now))
 	}
 	return e, nil
+}
+
+// notTakenUp says of a federated workload that has no binding why it has none, as far as weir has said so.
+func notTakenUp(d *v1alpha1.FederatedDeployment) []string {
+	none := "weir has not taken it up yet: it has no ResourceBinding " + d.BindingName()
+	ready := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse {
+		return []string{none + "; if that stays, see its conditions and that the hub runs"}
+	}
+	why := fmt.Sprintf("Ready=False (%s): %s", ready.Reason, ready.Message)
+	if ready.ObservedGeneration < d.Generation {
+		why += fmt.Sprintf("; that is of generation %d, and it has changed since", ready.ObservedGeneration)
+	}
+	return []string{none, why}
 }
 
 // ofService explains the workloads behind a global service, and where its traffic goes.

@@ -15,10 +15,10 @@ import (
 
 func (w *explainedWorkload) write(out io.Writer) error {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
-	say("\nworkload %s, %d replicas wanted, %d of them without a place", plain(w.Workload, 2*longestName), w.Wanted, w.Unplaced)
+	say("\nworkload %s, %s wanted, %d without a place", plain(w.Workload, 2*longestName), many(w.Wanted, "replica"), w.Unplaced)
 	if w.Decision != nil {
-		say("  decided: %s ago because of %s, for %d replicas; %d decisions are remembered (kubectl -n %s describe rb %s)",
-			seconds(w.Decision.AgeSeconds), plain(w.Decision.Trigger, 64), w.Decision.Wanted, w.Decision.Remembered, namespaceOf(w.Binding), nameOf(w.Binding))
+		say("  decided: %s ago because of %s, for %s; remembered: %s (kubectl -n %s describe rb %s)",
+			seconds(w.Decision.AgeSeconds), plain(w.Decision.Trigger, 64), many(w.Decision.Wanted, "replica"), many(w.Decision.Remembered, "decision"), namespaceOf(w.Binding), nameOf(w.Binding))
 	}
 	if len(w.Services) > 0 {
 		say("  serves:  %s", plain(strings.Join(w.Services, ", "), longestText))
@@ -45,18 +45,16 @@ func (w *explainedWorkload) write(out io.Writer) error {
 	return nil
 }
 
-// printWaiting says what the shift waits for, and what it remarks.
+// printWaiting says what the shift waits for, and what is to be noticed of it.
 func (w *explainedWorkload) printWaiting(say func(string, ...any)) {
-	waits := false
 	for _, b := range w.Waiting {
-		word := "note:   "
-		if b.Wakes != "" {
-			word, waits = "waiting:", true
-		}
-		say("  %s %s [%s]", word, plain(b.Message, longestText), plain(b.Code, 64))
+		say("  waiting: %s [%s]", plain(b.Message, longestText), plain(b.Code, 64))
+	}
+	for _, n := range w.Notices {
+		say("  note:    %s [%s]", plain(n.Message, longestText), plain(n.Code, 64))
 	}
 	switch {
-	case waits:
+	case len(w.Waiting) > 0:
 	case w.Step == "":
 		say("  waiting: for nothing, and nothing moves")
 	default:
@@ -116,7 +114,7 @@ func (c *explainedCluster) why(say func(string, ...any)) {
 		say("  %s: nobody sees it now; %s it had %d applied and %d ready", name, when, l.Applied, l.Ready)
 	}
 	if c.Pending != nil && *c.Pending > 0 {
-		say("  %s: %d pods have no node", name, *c.Pending)
+		say("  %s: %s without a node", name, many(*c.Pending, "pod"))
 	}
 	if c.Rollout != "" && c.Rollout != string(v1alpha1.RolloutComplete) {
 		say("  %s: its rollout is %s", name, plain(c.Rollout, 32))

@@ -47,7 +47,16 @@ func TestExplainFindsAWorkloadByEachOfItsNames(t *testing.T) {
 }
 
 func TestAWorkloadThatWeirHasNotTakenUpYetIsSaidToBeSo(t *testing.T) {
-	newShell(t, wish()).run("explain", "fdep", "shop/api").want(t, 0, "weir has not taken it up yet", "deployment-api")
+	newShell(t, wish()).run("explain", "fdep", "shop/api").want(t, 0, "weir has not taken it up yet", "deployment-api", "see its conditions")
+}
+
+func TestAWorkloadThatWeirCannotTakeUpSaysWhy(t *testing.T) {
+	d := wish()
+	d.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: d.Generation, Reason: v1alpha1.ReasonInvalidTemplate, Message: "spec.template: unknown field imge"}}
+	r := newShell(t, d).run("explain", "fdep", "shop/api")
+	r.want(t, 0, "it has no ResourceBinding deployment-api\n", "Ready=False (InvalidTemplate): spec.template: unknown field imge\n")
+	d.Generation++
+	newShell(t, d).run("explain", "fdep", "shop/api").want(t, 0, "that is of generation 3, and it has changed since")
 }
 
 func TestAServiceOfPlainWorkloadsSaysThatNobodyDividesThem(t *testing.T) {
@@ -142,10 +151,23 @@ func TestTheDocumentsOfTopAndExplainHoldWhatTheirTypesSay(t *testing.T) {
 	r = s.run("explain", "gsvc", "shop/api", "-o", "json")
 	r.want(t, 0)
 	strictly(t, r.out, &e)
-	if len(e.Workloads) != 1 || len(e.Workloads[0].Clusters) != 5 || len(e.Traffic) != 3 || len(e.Workloads[0].Waiting) != 2 {
+	if len(e.Workloads) != 1 || len(e.Workloads[0].Clusters) != 5 || len(e.Traffic) != 3 || len(e.Workloads[0].Waiting) != 1 || len(e.Workloads[0].Notices) != 1 {
 		t.Errorf("got %+v", e)
 	}
 	newShell(t).run("top").want(t, 0, "no cluster is registered: kubectl weir join")
+}
+
+func TestWhatNoMemberCanBeSummedUpByIsRefusedWithWhatTheyCan(t *testing.T) {
+	f := federated()
+	f.clusters[1].Labels = map[string]string{"example.com/tier": "gold", "example.com/rack": "7"}
+	s := newShell(t).store(f)
+	r := s.run("top", "--by", "regoin")
+	r.want(t, ExitUsage, `--by "regoin": no Cluster has a label of that name; give one of region, zone, example.com/rack, example.com/tier`)
+	if r.out != "" {
+		t.Errorf("it printed %q", r.out)
+	}
+	s.run("top", "--by", "example.com/tier").want(t, 0, "gold")
+	newShell(t).run("top", "--by", "example.com/tier").want(t, 0, "no cluster is registered")
 }
 
 func TestReplicasWithoutEndTakeNoTimeToSumUp(t *testing.T) {

@@ -28,9 +28,10 @@ type explainedWorkload struct {
 	Services []string `json:"services"`
 	// Decision is the one in force; absent: nothing was decided yet.
 	Decision *explainedDecision `json:"decision,omitempty"`
-	// Step of the shift under way; empty: nothing moves. Waiting is what it waits for.
+	// Step of the shift under way; empty: nothing moves. Waiting is what it waits for, Notices are what it does not wait for.
 	Step    string             `json:"step,omitempty"`
 	Waiting []v1alpha1.Blocker `json:"waiting"`
+	Notices []v1alpha1.Notice  `json:"notices"`
 	// Conditions that are not True.
 	Conditions []explainedCondition `json:"conditions"`
 	Notes      []string             `json:"notes"`
@@ -102,7 +103,7 @@ func explainWorkload(f *fleet, b *v1alpha1.ResourceBinding, d *v1alpha1.Federate
 	key := b.Namespace + "/" + b.Name
 	w := explainedWorkload{
 		Workload: b.Namespace + "/" + b.Spec.Resource.Name, Binding: key, Wanted: b.Spec.Replicas, Unplaced: b.Status.Unplaced,
-		Services: []string{}, Waiting: []v1alpha1.Blocker{}, Conditions: []explainedCondition{}, Notes: []string{}, Clusters: []explainedCluster{},
+		Services: []string{}, Waiting: []v1alpha1.Blocker{}, Notices: []v1alpha1.Notice{}, Conditions: []explainedCondition{}, Notes: []string{}, Clusters: []explainedCluster{},
 	}
 	for i := range f.services {
 		gs := &f.services[i]
@@ -112,11 +113,15 @@ func explainWorkload(f *fleet, b *v1alpha1.ResourceBinding, d *v1alpha1.Federate
 		w.Services = append(w.Services, gs.Namespace+"/"+gs.Name)
 		if gs.Binding() == key {
 			w.Waiting = append(w.Waiting, gs.Status.Shift.Blocked...)
+			w.Notices = append(w.Notices, gs.Status.Shift.Notices...)
 			w.Step = stepOf(gs.Status.Shift)
 		}
 	}
 	if len(w.Waiting) == 0 {
 		w.Waiting = append(w.Waiting, b.Status.Shift.Blocked...)
+	}
+	if len(w.Notices) == 0 {
+		w.Notices = append(w.Notices, b.Status.Shift.Notices...)
 	}
 	w.Step = cmp.Or(w.Step, stepOf(b.Status.Shift))
 	for _, c := range b.Status.Conditions {
@@ -155,7 +160,7 @@ func (w *explainedWorkload) note(b *v1alpha1.ResourceBinding, d *v1alpha1.Federa
 	case d.Generation > b.Spec.WishGeneration:
 		add("the wish has changed a moment ago (generation %d): what is said here is of generation %d", d.Generation, b.Spec.WishGeneration)
 	case last.Wanted != b.Spec.Replicas:
-		add("%d replicas are wanted now, and the decision in force is of %d: the next one comes within seconds", b.Spec.Replicas, last.Wanted)
+		add("%s wanted now, and the decision in force is of %d: the next one comes within seconds", many(b.Spec.Replicas, "replica"), last.Wanted)
 	}
 	for _, r := range last.Reasons {
 		if r.Cluster == "" {
@@ -163,7 +168,7 @@ func (w *explainedWorkload) note(b *v1alpha1.ResourceBinding, d *v1alpha1.Federa
 		}
 	}
 	if more := int(last.ReasonCount) - len(last.Reasons); more > 0 {
-		add("the decision gave %d reasons, and the first %d were kept", last.ReasonCount, len(last.Reasons))
+		add("the decision gave %s; kept: the first %d", many(last.ReasonCount, "reason"), len(last.Reasons))
 	}
 }
 

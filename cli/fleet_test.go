@@ -58,9 +58,8 @@ func federated() *fleet {
 	b.Status.Unplaced = 1
 	b.Status.Shift = v1alpha1.ShiftStatus{Step: "ReplicasUp", Cluster: "c1", Blocked: []v1alpha1.Blocker{
 		{Code: "NotReady", Cluster: "c1", Wakes: "ReadyChanged", Message: "2 of 6 replicas of c1 are not ready"},
-		{Code: "HeadroomLost", Message: "fewer than before"},
-	}}
-	b.Status.Conditions = conditionsOf("Scheduled False Unplaced 1 of 9 replicas fit nowhere", "Propagated True Propagated -")
+	}, Notices: []v1alpha1.Notice{{Code: "HeadroomLost", Message: "fewer than before"}}}
+	b.Status.Conditions = conditionsOf("Scheduled False Unplaced 1 of 9 replicas without a place", "Propagated True Propagated -")
 	b.Status.History = []v1alpha1.DecisionRecord{{Time: *at(time.Hour), Trigger: "Created", Wanted: 9}, {
 		Time: *at(3 * time.Minute), Trigger: v1alpha1.TriggerDrain, WishGeneration: 2, Wanted: 9, Unplaced: 1, Clusters: b.Spec.Clusters, ClusterCount: 2, ReasonCount: 3,
 		Reasons: []v1alpha1.DecisionReason{
@@ -96,6 +95,7 @@ func infested() *fleet {
 	for i := range b.Status.Shift.Blocked {
 		b.Status.Shift.Blocked[i].Message, b.Status.Shift.Blocked[i].Code = long, hostile
 	}
+	b.Status.Shift.Notices[0].Message, b.Status.Shift.Notices[0].Code = long, hostile
 	for i := range b.Status.Clusters {
 		b.Status.Clusters[i].Message, b.Status.Clusters[i].Reason = long, hostile
 	}

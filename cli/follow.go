@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +21,23 @@ import (
 // lookEvery is how often a command that waits looks again.
 const lookEvery = 500 * time.Millisecond
 
+// teller tells each line that is not the one it told last, and each notice once.
+type teller struct {
+	out   io.Writer
+	last  string
+	noted map[string]bool
+}
+
+func (t *teller) say(line string) {
+	if line != t.last {
+		_, _ = fmt.Fprintln(t.out, line)
+		t.last = line
+	}
+}
+
 // follow looks at a drain until done says so, and prints each thing that changes. A hub that does not answer for a
 // while is waited for: what was asked for stands in the object.
-func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time.Duration, progress io.Writer,
+func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time.Duration, progress *teller,
 	done func(*v1alpha1.ClusterDrain) (bool, error),
 ) (*v1alpha1.ClusterDrain, error) {
 	if timeout > 0 {
@@ -32,13 +47,6 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	shown := ""
-	say := func(line string) {
-		if line != shown {
-			_, _ = fmt.Fprintln(progress, line)
-			shown = line
-		}
-	}
 	for {
 		var now v1alpha1.ClusterDrain
 		err := h.Get(ctx, client.ObjectKeyFromObject(d), &now)
@@ -47,12 +55,13 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
 		case err == nil:
 			d = &now
-			say(progressLine(d))
+			progress.notices(d)
+			progress.say(progressLine(d))
 			if ok, err := done(d); ok || err != nil {
 				return d, err
 			}
 		case ctx.Err() == nil:
-			say(fmt.Sprintf("the hub is asked again: read ClusterDrain %q: %s", d.Name, err))
+			progress.say(fmt.Sprintf("the hub is asked again: read ClusterDrain %q: %s", d.Name, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -61,6 +70,22 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 			}
 			return d, fmt.Errorf("stopped waiting; weir goes on, kubectl weir status says what it waits for: %w", ctx.Err())
 		case <-tick.C:
+		}
+	}
+}
+
+// notices tells, once for each service, that a drain costs headroom. The drain does not wait for it, unless its progress
+// says so.
+func (t *teller) notices(d *v1alpha1.ClusterDrain) {
+	if t.noted == nil {
+		t.noted = map[string]bool{}
+	}
+	for _, s := range d.Status.Services {
+		key := s.Namespace + "/" + s.Name
+		waited := func(b v1alpha1.Blocker) bool { return b.Code == "HeadroomLost" }
+		if s.Headroom != "" && !t.noted[key] && !slices.ContainsFunc(s.Blocked, waited) {
+			t.noted[key] = true
+			_, _ = fmt.Fprintf(t.out, "note: %s %s\n", key, s.Headroom)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func runSimulate(cmd *cobra.Command, o *simulateOptions) error {
 		printAnswer(cmd.OutOrStdout(), answer)
 	}
 	if n := answer.Unplaced(); n > 0 {
-		return &ExitError{ExitUnplaced, fmt.Errorf("%d replicas have no place: the reasons say why", n)}
+		return &ExitError{ExitUnplaced, fmt.Errorf("%s without a place: the reasons say why", many(n, "replica"))}
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func printAnswer(w io.Writer, answer *simulate.Answer) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s/%s: %d of %d replicas placed\n", b.Namespace, b.Name, b.Wanted-b.Unplaced, b.Wanted)
+		fmt.Fprintf(w, "%s/%s: %d of %s placed\n", b.Namespace, b.Name, b.Wanted-b.Unplaced, many(b.Wanted, "replica"))
 		printPlaces(w, b)
 		for _, r := range b.Reasons {
 			fmt.Fprintf(w, "  %s: %s: %s\n", orAll(r.Cluster), r.Code, r.Message)

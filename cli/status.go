@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,11 @@ any proxy may still use; ready and fenced pods; arrivals), why (the drain or pol
 		Example: "  kubectl weir status\n  kubectl weir status demo/echo",
 		Args:    atMostOne("one service"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if _, err := namespaced("status", args[0]); err != nil {
+					return err
+				}
+			}
 			p, err := o.picture(cmd.Context())
 			if err != nil {
 				return err
@@ -136,7 +142,26 @@ func (p *picture) print(out io.Writer, now time.Time) error {
 	for i := range p.Services {
 		p.printWhy(out, &p.Services[i], now)
 	}
+	p.printUnweighted(out)
 	return nil
+}
+
+// printUnweighted names the clients that weights do not reach, each once: a gateway that takes no route of weir's takes none
+// for any service.
+func (p *picture) printUnweighted(out io.Writer) {
+	of := map[string][]string{}
+	for i := range p.Services {
+		for _, client := range p.Services[i].Status.Weights.Unweighted {
+			of[client] = append(of[client], p.Services[i].Namespace+"/"+p.Services[i].Name)
+		}
+	}
+	if len(of) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintln(out, "\nmoved by the fence alone")
+	for _, client := range slices.Sorted(maps.Keys(of)) {
+		_, _ = fmt.Fprintf(out, "  %s (%s)\n", client, strings.Join(slices.Compact(of[client]), ", "))
+	}
 }
 
 // printWhy says why traffic is where it is, and what is waited for.
@@ -151,25 +176,20 @@ func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.T
 	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
 	}
-	waits := false
 	for _, b := range s.Shift.Blocked {
-		word := "note:   "
-		if b.Wakes != "" {
-			word, waits = "waiting:", true
-		}
-		_, _ = fmt.Fprintf(out, "  %s %s [%s]\n", word, b.Message, b.Code)
+		_, _ = fmt.Fprintf(out, "  waiting: %s [%s]\n", b.Message, b.Code)
 	}
-	if !waits {
+	if len(s.Shift.Blocked) == 0 {
 		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
+	}
+	for _, n := range s.Shift.Notices {
+		_, _ = fmt.Fprintf(out, "  note:    %s [%s]\n", n.Message, n.Code)
 	}
 	for _, m := range s.Weights.Missing {
 		_, _ = fmt.Fprintf(out, "  missing: %s\n", m)
 	}
-	for _, u := range s.Weights.Unweighted {
-		_, _ = fmt.Fprintf(out, "  moved by the fence alone: %s\n", u)
-	}
 	if s.SpillHeadroom != nil && *s.SpillHeadroom < 0 {
-		_, _ = fmt.Fprintf(out, "  headroom: if the largest cluster empties, the others lack %d replicas\n", -*s.SpillHeadroom)
+		_, _ = fmt.Fprintf(out, "  headroom: if the largest cluster empties, the others lack %s\n", many(-*s.SpillHeadroom, "replica"))
 	}
 }
 

@@ -68,8 +68,7 @@ func moving() *picture {
 	gs.Status.Weights = v1alpha1.ProofStatus{Level: v1alpha1.ProofNone, Generation: 4, Missing: []string{"c1/proxy web.demo: behind"}, Unweighted: []string{"c3/gateway istio-ingress"}}
 	gs.Status.Shift = v1alpha1.ShiftStatus{Step: "Wait", Blocked: []v1alpha1.Blocker{
 		{Code: "WeightsUnproven", Wakes: "ProofArrived", Message: "waiting for web.demo to take the new weights"},
-		{Code: "HeadroomLost", Message: "draining c2 leaves 6 replicas where there were 9"},
-	}}
+	}, Notices: []v1alpha1.Notice{{Code: "HeadroomLost", Message: "draining c2 leaves 6 replicas where there were 9"}}}
 	gs.Status.Clusters[1].Weight = v1alpha1.WeightStatus{Wanted: 0, Written: -1, ProvenLow: 0, ProvenHigh: 333}
 	gs.Status.Clusters[1].Fenced, gs.Status.Clusters[1].ArrivalsMilliPerSecond = 1, nil
 	gs.Status.Clusters[2].Sight = v1alpha1.SightBlind
@@ -150,7 +149,8 @@ func TestStatusOfOneServiceAndOfNone(t *testing.T) {
 	if len(r.hubWrote) > 0 {
 		t.Errorf("wrote %v", r.hubWrote)
 	}
-	s.run("status", "echo").want(t, 1, `there is no global service "echo"`, "weir.io/global", "NAMESPACE/SERVICE")
+	s.run("status", "demo/web").want(t, 1, `there is no global service "demo/web"`, "weir.io/global")
+	s.run("status", "web").want(t, ExitUsage, `status "web": name it NAMESPACE/NAME`)
 }
 
 func TestStatusAsJSONHoldsThePicture(t *testing.T) {
@@ -183,7 +183,7 @@ func TestCheckEndsWithFourWhereSomethingStopsWeir(t *testing.T) {
 		says    string
 	}{
 		"nothing":    {healthy, 0, "0 errors"},
-		"something":  {costly(), ExitFindings, "findings stop weir"},
+		"something":  {costly(), ExitFindings, "weir is stopped by 5 findings"},
 		"no cluster": {&picture{}, ExitFindings, "kubectl weir join"},
 	}
 	for name, c := range cases {

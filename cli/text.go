@@ -63,6 +63,14 @@ func ago(then, now time.Time) time.Duration {
 	return max(now.Sub(then).Round(time.Second), 0)
 }
 
+// many is a number of things in words: "1 pod", "2 pods".
+func many[N ~int | ~int32 | ~int64](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // orDash is a text, or a dash where there is none.
 func orDash(text string) string {
 	if text == "" {

@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +32,12 @@ const (
 	stateUnknown = "Unknown"
 )
 
+// What members are summed up by, besides labels.
+const (
+	byRegion = "region"
+	byZone   = "zone"
+)
+
 func newTop(o *options) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
@@ -49,6 +57,9 @@ has said nothing for two minutes, is Unknown: its last numbers are in no sum, an
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := o.fleet(cmd.Context())
 			if err != nil {
+				return err
+			}
+			if err := f.has(by); err != nil {
 				return err
 			}
 			t := topOf(f, by, time.Now())
@@ -214,13 +225,32 @@ func unknownBecause(c *v1alpha1.Cluster, now time.Time) string {
 	return ""
 }
 
+// has refuses what no member can be summed up by, which is most likely misspelt, and says what they can.
+func (f *fleet) has(by string) error {
+	switch {
+	case by == "", by == byRegion, by == byZone, len(f.clusters) == 0:
+		return nil
+	}
+	known := map[string]bool{}
+	for i := range f.clusters {
+		for label := range f.clusters[i].Labels {
+			known[label] = true
+		}
+	}
+	if known[by] {
+		return nil
+	}
+	possible := append([]string{byRegion, byZone}, slices.Sorted(maps.Keys(known))...)
+	return &ExitError{ExitUsage, fmt.Errorf("--by %q: no Cluster has a label of that name; give one of %s", by, strings.Join(possible, ", "))}
+}
+
 func groupOf(c *v1alpha1.Cluster, by string) string {
 	switch by {
 	case "":
 		return "all"
-	case "region":
+	case byRegion:
 		return cmp.Or(c.Spec.Region, "none")
-	case "zone":
+	case byZone:
 		if c.Spec.Zone == "" {
 			return "none"
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -82,33 +81,30 @@ func runUnjoin(ctx context.Context, o *options, f unjoinFlags, name string, out,
 	if err != nil {
 		return err
 	}
-	var c v1alpha1.Cluster
-	if err := h.Get(ctx, types.NamespacedName{Name: name}, &c); err != nil {
-		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no cluster %q on this hub: kubectl get clusters.federation.weir.io lists them", name)
-		}
-		return fmt.Errorf("read cluster %q: %w", name, err)
+	c, err := h.clusterNamed(ctx, name)
+	if err != nil {
+		return err
 	}
 	report := &unjoined{Cluster: name, Forced: f.force, Holds: []unjoin.Hold{}, Left: []string{}, Next: []string{}}
 	if c.DeletionTimestamp.IsZero() {
-		if report.Holds, err = h.holds(ctx, &c, f.force); err != nil {
+		if report.Holds, err = h.holds(ctx, c, f.force); err != nil {
 			return err
 		}
 		if len(report.Holds) > 0 {
 			if err := report.print(o, out); err != nil {
 				return err
 			}
-			return fmt.Errorf("cluster %q stays as it is: %d things hold it", name, len(report.Holds))
+			return fmt.Errorf("cluster %q stays as it is, held by %s", name, many(len(report.Holds), "thing"))
 		}
 	}
-	if report.Forced, err = h.askUnjoin(ctx, &c, f.force); err != nil {
+	if report.Forced, err = h.askUnjoin(ctx, c, f.force); err != nil {
 		return err
 	}
 	if f.wait {
-		err = h.followUnjoin(ctx, &c, f.timeout, report, progress)
+		err = h.followUnjoin(ctx, c, f.timeout, report, progress)
 	}
 	if report.Unjoined {
-		report.Next = next(&c, report)
+		report.Next = next(c, report)
 	}
 	if perr := report.print(o, out); perr != nil {
 		return perr
@@ -182,16 +178,15 @@ func (h *hub) followUnjoin(ctx context.Context, c *v1alpha1.Cluster, timeout tim
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	shown := ""
+	told := &teller{out: progress}
 	for {
 		line, gone := h.lookUnjoin(ctx, c, report)
 		if gone {
 			report.Unjoined = true
 			return nil
 		}
-		if line != "" && line != shown && ctx.Err() == nil {
-			_, _ = fmt.Fprintln(progress, line)
-			shown = line
+		if line != "" && ctx.Err() == nil {
+			told.say(line)
 		}
 		select {
 		case <-ctx.Done():

@@ -127,7 +127,7 @@ func TestADecisionIsWrittenOnlyOnAViewThatBearsIt(t *testing.T) {
 	}{
 		"nothing moved":                 {request(2), nil, nil, 0, ""},
 		"moved, and it fits":            {request(2), nil, []func(*ClusterView){version(30), free(1, 1000)}, 0, ""},
-		"moved, and it does not fit":    {request(2), nil, []func(*ClusterView){version(8), free(1, 500)}, PlanAgain, "2 more replicas no longer fit"},
+		"moved, and it does not fit":    {request(2), nil, []func(*ClusterView){version(8), free(1, 500)}, PlanAgain, "there is no longer room for 2 more"},
 		"nothing new, and nothing fits": {request(2, stands("c1", 2)), nil, []func(*ClusterView){version(8), free(0, 0)}, 0, ""},
 		"an accelerator, unmoved":       {request(2, gpu), []func(*ClusterView){withGPU}, []func(*ClusterView){withGPU}, 0, ""},
 		"an accelerator, moved":         {request(2, gpu), []func(*ClusterView){withGPU}, []func(*ClusterView){withGPU, version(8)}, PlanAgain, "accelerators, ports or nodes have changed since the decision"},
@@ -144,13 +144,13 @@ func TestADecisionIsWrittenOnlyOnAViewThatBearsIt(t *testing.T) {
 		"new ones beside one that waits": {
 			request(2, func(r *Request) { r.Current = map[string]Placement{"c1": {Replicas: 1, Waiting: 1}} }), nil,
 			[]func(*ClusterView){free(1, 500)},
-			PlanAgain, "1 more replicas no longer fit",
+			PlanAgain, "there is no longer room for 1 more",
 		},
 		"no two on a node": {
 			request(2, stands("c1", 1), func(r *Request) { r.Pod.Apart = true }),
 			[]func(*ClusterView){func(v *ClusterView) { v.ExactVersion = 1 }},
 			[]func(*ClusterView){free(1, 1000), func(v *ClusterView) { v.ExactVersion = 1 }},
-			PlanAgain, "1 more replicas no longer fit",
+			PlanAgain, "there is no longer room for 1 more",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,12 +98,20 @@ func (b *Batch) explainOpen(d *Decision, i int, c *candidate, share int64) {
 func (b *Batch) explainBounds(d *Decision, i int, c *candidate, least int64) {
 	switch {
 	case c.given >= c.bounds.Max:
-		b.because(d, i, reason.AtMaximum, fmt.Sprintf("the preference lets it have %d", c.bounds.Max))
+		b.because(d, i, reason.AtMaximum, atMaximum(c.bounds))
 	case c.fresh == 0:
 		b.because(d, i, reason.NoWeight, "its weight is 0: it gets no more than its minimum")
 	case c.given >= least:
 		b.because(d, i, reason.NoShare, "its share of the replicas is none")
 	}
+}
+
+// atMaximum names who set the maximum.
+func atMaximum(b Bounds) string {
+	if b.First && b.Min == b.Max {
+		return fmt.Sprintf("its override pins it to %d", b.Max)
+	}
+	return fmt.Sprintf("the preference lets it have %d", b.Max)
 }
 
 // lack says why no more fit.
@@ -115,7 +123,7 @@ func (b *Batch) lack(i int, c *candidate) (reason.Code, string) {
 		return reason.NoRoom, fmt.Sprintf("its nodes have room for %d in all", c.room)
 	}
 	if c.seeker.Pod().Apart && c.running > 0 {
-		return reason.NoRoom, fmt.Sprintf("no two replicas may share a node, and %d nodes run one", c.running)
+		return reason.NoRoom, fmt.Sprintf("no two replicas may share a node, and nodes that run one already: %d", c.running)
 	}
 	lack, message := c.seeker.Explain(b.room(i))
 	switch lack {

@@ -69,7 +69,7 @@ func (b *Batch) object(r *Request, t *Target) (remedy Remedy, message string) {
 		places = t.Replicas // each on a node of its own, those that run among them
 	}
 	if b.fleet.catalogue.Seeker(&pod).Count(b.roomWithout(i, r.Workload), places) < places {
-		return PlanAgain, fmt.Sprintf("%d more replicas no longer fit", t.New)
+		return PlanAgain, fmt.Sprintf("there is no longer room for %d more", t.New)
 	}
 	return PlanAgain, ""
 }

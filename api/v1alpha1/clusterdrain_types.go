@@ -185,7 +185,8 @@ type DrainedService struct {
 	// +kubebuilder:validation:MaxItems=5
 	// +optional
 	Blocked []Blocker `json:"blocked,omitempty"`
-	// headroom says HeadroomLost, with numbers, where the clusters that stay can bear less than before.
+	// headroom says HeadroomLost, with numbers, where the clusters that stay can bear less than before. The drain waits for
+	// consent only where blocked says so too.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Headroom string `json:"headroom,omitempty"`

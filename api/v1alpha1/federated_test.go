@@ -90,8 +90,17 @@ func TestTemplateThatIsNoDeploymentNamesItsField(t *testing.T) {
 		"no container":         {`{}`, "spec.template.spec.template.spec.containers: name at least one container"},
 		"a misspelt field":     {`{"template":{"spec":{"containers":[{"name":"a","imgae":"b"}]}}}`, "spec.template.spec.template.spec.containers[0].imgae: correct its name, or remove it"},
 		"a name in capitals":   {`{"Template":{}}`, "spec.template.spec.Template: correct its name, or remove it"},
-		"a list that is text":  {`{"template":{"spec":{"containers":"a"}}}`, "spec.template.spec.template.spec.containers: must be a []v1.Container in a Deployment"},
-		"a number that is not": {`{"minReadySeconds":"soon"}`, "spec.template.spec.minReadySeconds: must be a int32 in a Deployment"},
+		"a list that is text":  {`{"template":{"spec":{"containers":"a"}}}`, "spec.template.spec.template.spec.containers: \"a\": must be a list"},
+		"a number that is not": {`{"minReadySeconds":"soon"}`, "spec.template.spec.minReadySeconds: \"soon\": must be a whole number of at most 32 bits"},
+		"a half":               {`{"minReadySeconds":1.5}`, "spec.template.spec.minReadySeconds: \"1.5\": must be a whole number"},
+		"no quantity":          {`{"template":{"spec":{"containers":[{"name":"a"},{"name":"b","resources":{"requests":{"cpu":"lots","memory":"1Gi"}}}]}}}`, "spec.template.spec.template.spec.containers[1].resources.requests.cpu: \"lots\": must be a quantity"},
+		"a list as a quantity": {`{"template":{"spec":{"containers":[{"resources":{"limits":{"example.com/gpu":[1]}}}]}}}`, "spec.template.spec.template.spec.containers[0].resources.limits.example.com/gpu: must be a quantity"},
+		"a number as a label":  {`{"template":{"metadata":{"labels":{"app.kubernetes.io/version":2}}}}`, "spec.template.spec.template.metadata.labels.app.kubernetes.io/version: \"2\": must be text: put it in quotes"},
+		"text as a yes":        {`{"paused":"no"}`, "spec.template.spec.paused: must be true or false"},
+		"an object as a list":  {`{"template":{"spec":{"containers":{"0":{}}}}}`, "spec.template.spec.template.spec.containers: must be a list"},
+		"a list as an object":  {`{"template":{"spec":[]}}`, "spec.template.spec.template.spec: must be an object"},
+		"a port that is none":  {`{"template":{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":{}}}}]}}}`, "spec.template.spec.template.spec.containers[0].livenessProbe.httpGet.port: must be a whole number"},
+		"what is in nothing":   {`{"tmplate":{"spec":{"containers":7}}}`, "spec.template.spec.tmplate: correct its name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantErrors(t, deployment(t, test.spec, `[]`).Validate(), test.want)

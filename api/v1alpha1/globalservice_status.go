@@ -63,7 +63,7 @@ type GlobalServiceStatus struct {
 	// shift is the step under way and what it waits for.
 	// +optional
 	Shift ShiftStatus `json:"shift,omitempty"`
-	// steps are the last steps taken, oldest first, 32 at most.
+	// steps are the last steps taken, oldest first, 32 at most. The newest 8 name the istiods and proxies of their proofs.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
@@ -143,6 +143,13 @@ type GlobalServiceClusterStatus struct {
 	// +kubebuilder:validation:items:MaxLength=320
 	// +optional
 	Workloads []string `json:"workloads,omitempty"`
+	// sharedWith names the other global services of the namespace that are behind pods of this one there. The fence is on
+	// the pod, so they leave a member together. 100 at most; while there are as many, nothing is fenced.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	SharedWith []string `json:"sharedWith,omitempty"`
 	// budgets are the PodDisruptionBudgets there that select pods of the Service. Their pods are counted over all members.
 	// +listType=map
 	// +listMapKey=name
@@ -252,6 +259,31 @@ type ShiftStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	Blocked []Blocker `json:"blocked,omitempty"`
+	// notices say what is worth knowing of the shift and holds nothing up, 20 at most.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +optional
+	Notices []Notice `json:"notices,omitempty"`
+}
+
+// Notice is one thing that is worth knowing of a shift. Nothing waits for it.
+type Notice struct {
+	// code is one of the closed list in package mesh/shift.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Code string `json:"code"`
+	// cluster it is about.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+	// subject names the client or the other cluster that it is about.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Subject string `json:"subject,omitempty"`
+	// message says it in a sentence.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // Blocker is one thing that a shift waits for.
@@ -268,7 +300,7 @@ type Blocker struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Subject string `json:"subject,omitempty"`
-	// wakes is the event that lets the shift go on. Empty: this is a remark, and nothing waits for it.
+	// wakes is the event that lets the shift go on.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Wakes string `json:"wakes,omitempty"`

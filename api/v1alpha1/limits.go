@@ -6,7 +6,7 @@ package v1alpha1
 // Bounds of the lists that weir writes into status. A writer cuts its lists to these and says how long they were; the
 // API server refuses what is longer. They keep the largest status well under the 1.5 MiB that etcd takes.
 const (
-	// MaxBlocked is how many blockers a GlobalService names.
+	// MaxBlocked is how many blockers, and how many notices, a GlobalService names.
 	MaxBlocked = 20
 	// MaxDrainBlocked is how many blockers a ClusterDrain names for each service.
 	MaxDrainBlocked = 5
@@ -14,6 +14,8 @@ const (
 	MaxDrainedServices = 5000
 	// MaxMissing is how many missing proofs, and how many unweighted clients, a proof names.
 	MaxMissing = 20
+	// MaxSharedWith is how many other services on the same pods a GlobalService names for each member.
+	MaxSharedWith = 100
 	// MaxForeign is how many foreign rules a GlobalService names.
 	MaxForeign = 20
 	// MaxIstiods is how many istiod replicas a proof in force names.
@@ -22,6 +24,9 @@ const (
 	MaxProxies = 50
 	// MaxSteps is how many steps a GlobalService remembers.
 	MaxSteps = 32
+	// MaxNamedSteps is how many of them, the newest, name the istiods and proxies of their proofs: those of one drain. A status
+	// is written whole each time, and the names are nine tenths of a step.
+	MaxNamedSteps = 8
 	// MaxRecordedIstiods is how many istiod replicas the proof of a remembered step names.
 	MaxRecordedIstiods = 16
 	// MaxRecordedProxies is how many proxies the proof of a remembered step names for each istiod replica.

@@ -24,7 +24,8 @@ type ClusterOverride struct {
 // FieldOverride sets one field.
 type FieldOverride struct {
 	// path is a JSON pointer (RFC 6901) into the object, such as /spec/template/spec/containers/0/image. Fields on the
-	// way that are missing are made; an element of a list must be there.
+	// way that are missing are made; an element of a list must be there. A field that the kind does not have, in the
+	// version of Kubernetes that weir was built with, is answered by Ready=False, reason InvalidOverride.
 	// +required
 	Path FieldPath `json:"path"`
 	// value that stands there, of any JSON type but null.

@@ -5,15 +5,12 @@ package v1alpha1
 
 import (
 	gojson "encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/json"
 )
 
 // DefaultReplicas is how many replicas a template wants that does not say.
@@ -66,34 +63,4 @@ func (m TemplateMeta) object(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: namespace, Name: name, Labels: maps.Clone(m.Labels), Annotations: maps.Clone(m.Annotations),
 	}
-}
-
-// decodeStrict decodes a template's field at path and names every field that its kind does not have, or that is of
-// another type. Names are read as an API server reads them, in which Replicas is not replicas.
-func decodeStrict(data []byte, into any, path *field.Path, kind string) field.ErrorList {
-	unknown, err := json.UnmarshalStrict(data, into)
-	var errs field.ErrorList
-	var wrong *gojson.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		return append(errs, field.TypeInvalid(at(path, wrong.Field), wrong.Value, "must be a "+wrong.Type.String()+" in a "+kind))
-	case err != nil:
-		return append(errs, field.Invalid(path, "", fmt.Sprintf("is not the spec of a %s: %v", kind, err)))
-	}
-	for _, err := range unknown {
-		where := path
-		if named, ok := errors.AsType[json.FieldError](err); ok {
-			where = at(path, named.FieldPath())
-		}
-		errs = append(errs, field.Invalid(where, "", "a "+kind+" has no such field, or has it twice: correct its name, or remove it"))
-	}
-	return errs
-}
-
-// at is a path below another one, as a decoder names it.
-func at(path *field.Path, below string) *field.Path {
-	if below == "" {
-		return path
-	}
-	return path.Child(below)
 }

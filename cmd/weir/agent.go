@@ -56,7 +56,7 @@ func newAgentCommand(log func() *slog.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run the agent of a member: it reports, and proves what proxies use",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runAgent(cmd.Context(), o, log())
 		},
@@ -94,7 +94,7 @@ func (o agentOptions) validate() (netip.Addr, error) {
 func runAgent(ctx context.Context, o agentOptions, log *slog.Logger) error {
 	ip, err := o.validate()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {

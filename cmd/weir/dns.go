@@ -51,9 +51,9 @@ it whole, by renaming another over it.
 		Example: `  weir dns --table names.yaml --check
   weir dns --table names.yaml --listen 127.0.0.1:1053
   dig @127.0.0.1 -p 1053 echo.demo.global.example.com`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validate(); err != nil {
+			if err := usage(o.validate()); err != nil {
 				return err
 			}
 			if o.check {
@@ -113,7 +113,7 @@ func runDNS(ctx context.Context, o dnsOptions, log *slog.Logger) error {
 	o.server.Metrics, o.server.Log = registry, log
 	s, err := server.New(o.server)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	w, err := table.NewWatcher(table.WatcherConfig{
 		Path: o.table, Every: o.every, Metrics: registry, Log: log,

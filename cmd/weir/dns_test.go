@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/weir-io/weir/cli"
 )
 
 func writeTable(t *testing.T, text string) string {
@@ -67,8 +69,12 @@ func TestAWayToServeNamesThatCannotWorkIsRefusedByName(t *testing.T) {
 		`listen address "53"`:          {"--table", table, "--listen", "53"},
 		"read the table: stat missing": {"--table", "missing", "--listen", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0", "--lame-duck", "0"},
 	} {
-		if _, err := run(t, append([]string{"dns"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := run(t, append([]string{"dns"}, args...)...)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", args, err)
+		}
+		if code := cli.ExitCode(err); (code == cli.ExitUsage) != (args == nil || args[1] != "missing") {
+			t.Errorf("%v: exit %d", args, code)
 		}
 	}
 }

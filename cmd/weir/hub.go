@@ -76,7 +76,7 @@ func newHubCommand(log func() *slog.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hub",
 		Short: "Run the hub: it holds the federation API and moves traffic",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runHub(cmd.Context(), o, log())
 		},
@@ -117,13 +117,13 @@ func (o hubOptions) validate() error {
 }
 
 func runHub(ctx context.Context, o hubOptions, log *slog.Logger) error {
-	if err := o.validate(); err != nil {
+	if err := usage(o.validate()); err != nil {
 		return err
 	}
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	names, err := newNames(o.names, metrics.Registry, log)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	klog.SetSlogLogger(log)
 	config, err := ctrl.GetConfig()

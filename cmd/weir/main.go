@@ -42,14 +42,32 @@ func newCommand() *cobra.Command {
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("there is no command %q; see %s --help", args[0], cmd.CommandPath()))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if err := level.UnmarshalText([]byte(text)); err != nil {
-				return fmt.Errorf("--log-level %q: want debug, info, warn or error", text)
+				return usage(fmt.Errorf("--log-level %q: want debug, info, warn or error", text))
 			}
 			return nil
 		},
 	}
 	root.PersistentFlags().StringVar(&text, "log-level", "info", "debug, info, warn or error")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(newHubCommand(log), newAgentCommand(log), newDNSCommand(log), cli.NewSimulate())
 	return root
 }
+
+// usage makes err one of the command line, and nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &cli.ExitError{Code: cli.ExitUsage, Err: err}
+}
+
+func noArgument(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }

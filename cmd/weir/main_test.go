@@ -30,6 +30,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/weir-io/weir/cli"
 	"github.com/weir-io/weir/controllers/election"
 	"github.com/weir-io/weir/controllers/fleettest"
 	"github.com/weir-io/weir/controllers/identity"
@@ -72,6 +73,7 @@ func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
 		"log level":         {[]string{"hub", "--log-level", "loud"}, `--log-level "loud": want debug`},
 		"no such command":   {[]string{"server"}, `"server"`},
 		"an argument":       {[]string{"hub", "x"}, `"x"`},
+		"no such flag":      {[]string{"hub", "--advertise", "h:1"}, "unknown flag: --advertise"},
 		"no address":        {[]string{"hub"}, "--advertise-address is empty"},
 		"no port":           {[]string{"hub", "--advertise-address", "hub"}, `--advertise-address "hub" is not host:port`},
 		"sight too short":   {[]string{"hub", "--advertise-address", "h:1", "--sight-lost-after", "1ms"}, "--sight-lost-after 1ms is too short"},
@@ -94,8 +96,8 @@ func TestACommandLineThatCannotWorkIsRefusedByName(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, err := run(t, c.args...); err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v", err)
+			if _, err := run(t, c.args...); cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("exit %d: got %v", cli.ExitCode(err), err)
 			}
 		})
 	}

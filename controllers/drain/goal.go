@@ -108,14 +108,13 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 			out.Quiet = c.Quiet
 		}
 	}
+	out.Headroom = headroomOf(d.Spec.ClusterName, gs)
 	skipped := false
 	for _, b := range gs.Status.Shift.Blocked {
 		if b.Cluster != "" && b.Cluster != d.Spec.ClusterName && b.Code == shift.HeadroomLost.String() {
 			continue
 		}
 		switch b.Code {
-		case shift.HeadroomLost.String():
-			out.Headroom = b.Message
 		case shift.LastCluster.String(), shift.LastCopy.String():
 			skipped = skipped || b.Cluster == d.Spec.ClusterName
 		}
@@ -137,12 +136,30 @@ func line(d *v1alpha1.ClusterDrain, gs *v1alpha1.GlobalService) (v1alpha1.Draine
 	return out, false
 }
 
+// headroomOf says what a drain of the cluster costs a service in headroom, whether consent is waited for or not.
+func headroomOf(cluster string, gs *v1alpha1.GlobalService) string {
+	for _, b := range gs.Status.Shift.Blocked {
+		if b.Code == shift.HeadroomLost.String() && b.Cluster == cluster {
+			return b.Message
+		}
+	}
+	for _, n := range gs.Status.Shift.Notices {
+		if n.Code == shift.HeadroomLost.String() && n.Cluster == cluster {
+			return n.Message
+		}
+	}
+	return ""
+}
+
 // unsaid says what a service waits for where its shift does not: the shift has nothing to say while nothing is written, and
 // takes no step when a fence that was opened by hand is put on again.
 func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
 	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Wakes: shift.ProofArrived.String(), Subject: c.Reason, Message: hub.Clip(
 			"weir cannot write the rules of this service ("+c.Reason+"): "+c.Message, v1alpha1.MaxMessage)}}
+	}
+	if at := gs.Status.Shift; at.Cluster == cluster && at.Step != shift.Done.String() {
+		return nil // its pods are being fenced, or given back, step by step
 	}
 	for _, c := range gs.Status.Clusters {
 		if c.Name == cluster && c.RefencedAt != nil {

@@ -157,6 +157,22 @@ func TestAFenceThatWasOpenedSinceTheEndIsProvenAnewFirst(t *testing.T) {
 	}
 }
 
+func TestPodsThatAreFencedStepByStepAreNotToldAsOpened(t *testing.T) {
+	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
+	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})
+	opened := metav1.NewTime(now)
+	gs.Status.Clusters[1].RefencedAt = &opened
+	for _, s := range []struct {
+		step, cluster string
+		told          bool
+	}{{"Fence", "c2", false}, {"Fence", "c1", true}, {"Done", "", true}} {
+		gs.Status.Shift = v1alpha1.ShiftStatus{Step: s.step, Cluster: s.cluster}
+		if row, _ := line(d, &gs); (len(row.Blocked) > 0) != s.told {
+			t.Errorf("at %s of %q it waits for %+v", s.step, s.cluster, row.Blocked)
+		}
+	}
+}
+
 func TestAServiceThatIsStoppedSaysWhyInItsRow(t *testing.T) {
 	d := drainObject("c2", v1alpha1.GoalDrain, v1alpha1.OutOfService)
 	gs := serviceOf(map[string]int32{"c1": 3, "c2": 3})

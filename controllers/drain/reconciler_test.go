@@ -397,16 +397,33 @@ func TestWorkloadsThatRunOnAreNamed(t *testing.T) {
 	}
 }
 
+func TestANoticeOfAServiceIsNoWaitOfTheDrain(t *testing.T) {
+	services := threeOf()
+	services[0].Status.Shift = v1alpha1.ShiftStatus{Step: "Fence", Notices: []v1alpha1.Notice{
+		{Code: "HeadroomLost", Cluster: "c3", Message: "of another move"},
+		{Code: "HeadroomLost", Cluster: "c2", Message: "less than before"},
+		{Code: "Unsteered", Cluster: "c2", Message: "gateway follows no weights"},
+	}}
+	w := newWorld(t, services, drainObject("c2", "", v1alpha1.OutOfService))
+	row := w.look("c2").Status.Services[0]
+	if row.Step != "Fence" || row.Headroom != "less than before" || len(row.Blocked) > 0 {
+		t.Errorf("got %+v", row)
+	}
+	if c := meta.FindStatusCondition(w.drain("c2").Status.Conditions, "Drained"); c.Reason != "Moving" || strings.Contains(c.Message, "less than") || strings.Contains(c.Message, "gateway") {
+		t.Errorf("condition %+v", c)
+	}
+}
+
 func TestADrainSaysWhatItsServicesWaitFor(t *testing.T) {
 	services := threeOf()
 	services[0].Status.Shift = v1alpha1.ShiftStatus{Step: "Wait", Blocked: []v1alpha1.Blocker{
 		{Code: "HeadroomLost", Cluster: "c3", Message: "of another move"},
-		{Code: "HeadroomLost", Cluster: "c2", Message: "less than before"},
+		{Code: "HeadroomLost", Cluster: "c2", Message: "less than before; waiting for consent"},
 		{Code: "WeightsUnproven", Message: "waiting for web.demo"},
 	}}
 	w := newWorld(t, services, drainObject("c2", "", v1alpha1.OutOfService))
 	row := w.look("c2").Status.Services[0]
-	if row.Step != "Wait" || row.Headroom != "less than before" || len(row.Blocked) != 2 {
+	if row.Step != "Wait" || row.Headroom != "less than before; waiting for consent" || len(row.Blocked) != 2 {
 		t.Errorf("got %+v", row)
 	}
 	if c := meta.FindStatusCondition(w.drain("c2").Status.Conditions, "Drained"); !strings.Contains(c.Message, "demo/echo") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/controllers/mutant"
 	"github.com/weir-io/weir/resview/pb"
 	"github.com/weir-io/weir/resview/stream"
@@ -39,7 +40,7 @@ type safety struct {
 func (s safety) safe() bool { return len(s.callers) == 0 && len(s.busy) == 0 }
 
 // counted is said of callers that cannot be named: the statistics of a sidecar hold no name of who calls without one.
-const counted = "%s/%s: %d pods still receive requests, or cannot be measured; callers are counted, since a sidecar's statistics do not name who has none: " +
+const counted = "%s/%s: requests still arrive at %s, or cannot be measured there; callers are counted, since a sidecar's statistics do not name who has none: " +
 	"the access log of istio-proxy in those pods has their addresses"
 
 // safetyOf reads the statistics of the cluster's own gateways and of the drained services' pods.
@@ -80,7 +81,7 @@ func safetyOf(snap *stream.Snapshot, services []v1alpha1.GlobalService, now time
 			arriving++
 		}
 		if arriving > 0 {
-			out.callers = append(out.callers, fmt.Sprintf(counted, gs.Namespace, gs.Name, arriving))
+			out.callers = append(out.callers, fmt.Sprintf(counted, gs.Namespace, gs.Name, hub.Count(arriving, "pod")))
 		}
 	}
 	slices.Sort(out.callers)

@@ -132,7 +132,7 @@ func judgeDrain(in *input, d *v1alpha1.ClusterDrain, all bool, skipped int, stat
 	status.SafeToPowerOff = &off
 	switch {
 	case skipped > 0:
-		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "LastCopy", fmt.Sprintf("%d services stay: %s has their last ready copies", skipped, cluster))
+		set(v1alpha1.ConditionDrained, metav1.ConditionFalse, "LastCopy", fmt.Sprintf("left out of the drain: %s, of which %s has the last ready copies", hub.Count(skipped, "service"), cluster))
 	case !safe.safe():
 		set(v1alpha1.ConditionDrained, metav1.ConditionTrue, "StillCalled", "not safe to power off: "+strings.Join(append(safe.callers, safe.busy...), "; "))
 	default:

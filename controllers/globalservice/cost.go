@@ -10,11 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/mesh/istio"
 )
 
-// gatherCost adds up what the other services' rules already add to a proxy.
-func (r *Reconciler) gatherCost(ctx context.Context, in *input) error {
+// gatherOthers reads the other services: which there are, which are in the same namespace, and what their rules already
+// add to a proxy.
+func (r *Reconciler) gatherOthers(ctx context.Context, in *input) error {
 	var list v1alpha1.GlobalServiceList
 	if err := r.Client.List(ctx, &list); err != nil {
 		return fmt.Errorf("list global services: %w", err)
@@ -22,6 +24,9 @@ func (r *Reconciler) gatherCost(ctx context.Context, in *input) error {
 	for i := range list.Items {
 		gs := &list.Items[i]
 		in.all = append(in.all, client.ObjectKeyFromObject(gs))
+		if gs.Namespace == in.key.Namespace && gs.Name != in.key.Name {
+			in.neighbours = append(in.neighbours, gs)
+		}
 		if client.ObjectKeyFromObject(gs) == in.key || gs.Status.Cost == nil || !hasRules(gs.Spec) {
 			continue
 		}
@@ -51,6 +56,6 @@ func overBudget(in *input, cost v1alpha1.ProxyCost) *problem {
 		return nil
 	}
 	return &problem{v1alpha1.ReasonBudgetExceeded, fmt.Sprintf(
-		"with this service each proxy would hold %d more Envoy clusters (budget %d) and %d more endpoints (budget %d): name the calling namespaces in TrafficPolicy.spec.clients.namespaces, or raise the hub's budget",
-		clusters, in.config.BudgetClusters, endpoints, in.config.BudgetEndpoints)}
+		"with this service each proxy would hold %s (budget %d) and %s (budget %d): name the calling namespaces in TrafficPolicy.spec.clients.namespaces, or raise the hub's budget",
+		hub.Count(clusters, "more Envoy cluster"), in.config.BudgetClusters, hub.Count(endpoints, "more endpoint"), in.config.BudgetEndpoints)}
 }

@@ -5,7 +5,6 @@ package globalservice
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -135,7 +134,7 @@ func objectOf(resource schema.GroupVersionResource, o interface {
 func exportedCondition(in *input, failed map[string]error) metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionExported, ObservedGeneration: in.service.Generation,
-		Status: metav1.ConditionTrue, Reason: "Exported", Message: fmt.Sprintf("%d clusters export it", len(in.exporters())),
+		Status: metav1.ConditionTrue, Reason: "Exported", Message: "exported by " + hub.Count(len(in.exporters()), "cluster"),
 	}
 	if notes := in.notStoodIn(); len(notes) > 0 {
 		c.Reason, c.Message = "NotImported", strings.Join(notes, "; ")

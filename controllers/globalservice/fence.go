@@ -54,11 +54,18 @@ func ownedBy(facts *pb.ServiceFacts) map[string]bool {
 }
 
 // fenceOf says which pods of a member must change for its plan: those that receive least go first, and a pod that
-// bears the fence keeps it as long as any does.
-func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generation int64) []podLabel {
+// bears the fence keeps it as long as any does. Services that share pods go by their names alone, so that all of them choose
+// the same. says tells of such pods what the others want of the fence.
+func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generation int64, says voices) []podLabel {
 	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() })
+	rate := func(p *pb.Pod) float64 {
+		if says.any() {
+			return 0
+		}
+		return p.GetLoad().GetRate()
+	}
 	slices.SortFunc(pods, func(a, b *pb.Pod) int {
-		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(a.GetLoad().GetRate(), b.GetLoad().GetRate()), cmp.Compare(a.GetName(), b.GetName()))
+		return cmp.Or(-boolCompare(a.GetFenced(), b.GetFenced()), cmp.Compare(rate(a), rate(b)), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	wanted := toFence(pods, plan)
 	owned := ownedBy(facts)
@@ -69,13 +76,14 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 			return podLabel{p.GetName(), types.UID(p.GetUid()), key, value, owned[p.GetWorkload()]}
 		}
 		switch {
+		case want != p.GetFenced() && says.otherwise(p, want):
 		case want && (!p.GetFenced() || p.GetFenceGeneration() < generation):
 			out = append(out,
 				label(LabelFence, "true"),
 				label(LabelFenceGeneration, strconv.FormatInt(generation, 10)))
 		case !want && p.GetFenced():
 			out = append(out, label(LabelFence, ""), label(LabelFenceGeneration, ""))
-		case !want && generation == 0 && p.GetFenceGeneration() > 0:
+		case !want && generation == 0 && p.GetFenceGeneration() > 0 && !says.behind(p):
 			out = append(out, label(LabelFenceGeneration, ""))
 		}
 	}
@@ -137,7 +145,11 @@ func (in *input) leaveNoFence(o *order) {
 		return
 	}
 	owned := ownedBy(o.member.leftover)
+	shared := in.sharedOf(o.member, o.member.leftover)
 	for _, p := range o.member.leftover.GetPods() {
+		if shared.under(false).behind(p) {
+			continue // who is still global takes off what it does not want
+		}
 		for _, key := range []string{LabelFence, LabelFenceGeneration} {
 			o.labels = append(o.labels, podLabel{name: p.GetName(), uid: types.UID(p.GetUid()), key: key, owned: owned[p.GetWorkload()]})
 		}

@@ -42,7 +42,7 @@ func TestAFenceOfNothingIsRenewedByAMarkOnOneOpenPod(t *testing.T) {
 
 func TestMarksGoWhenTheFenceIsForgotten(t *testing.T) {
 	facts := &pb.ServiceFacts{Pods: []*pb.Pod{pod("a", true, false, 0, 5), pod("b", true, false, 0, 0)}}
-	got := fenceOf(facts, v1alpha1.GlobalServiceCluster{NewPods: v1alpha1.PodsOpen}, 0)
+	got := fenceOf(facts, v1alpha1.GlobalServiceCluster{NewPods: v1alpha1.PodsOpen}, 0, voices{})
 	if len(got) != 1 || got[0].name != "a" || got[0].value != "" {
 		t.Errorf("got %v", got)
 	}

@@ -31,17 +31,18 @@ type Config struct {
 
 // input is everything one look at a service rests on.
 type input struct {
-	key      types.NamespacedName
-	now      time.Time
-	config   Config
-	service  *v1alpha1.GlobalService // nil: there is none yet
-	policies map[string]*v1alpha1.TrafficPolicy
-	drains   []v1alpha1.ClusterDrain
-	members  []memberView           // sorted by name
-	all      []types.NamespacedName // every global service there is
-	others   v1alpha1.ProxyCost     // what the rules of all other services add to a proxy
-	leaving  bool                   // a member is being let go, and may hold something of the service still
-	standIns map[string]madeStandIn // what became of the Services that stand in, by member; nil: none was tried
+	key        types.NamespacedName
+	now        time.Time
+	config     Config
+	service    *v1alpha1.GlobalService // nil: there is none yet
+	policies   map[string]*v1alpha1.TrafficPolicy
+	drains     []v1alpha1.ClusterDrain
+	members    []memberView              // sorted by name
+	all        []types.NamespacedName    // every global service there is
+	neighbours []*v1alpha1.GlobalService // the other global services of the namespace
+	others     v1alpha1.ProxyCost        // what the rules of all other services add to a proxy
+	leaving    bool                      // a member is being let go, and may hold something of the service still
+	standIns   map[string]madeStandIn    // what became of the Services that stand in, by member; nil: none was tried
 }
 
 // memberView is one member as far as this service goes.
@@ -51,6 +52,7 @@ type memberView struct {
 	facts    *pb.ServiceFacts // nil: not annotated there, or not known
 	standIn  *pb.ServiceFacts // of the Service that weir made because the member has none; nil: there is none
 	leftover *pb.ServiceFacts // of one that is global no longer and whose pods still bear a fence; nil: there is none
+	shared   shared           // which of its pods other global services are behind too
 	since    time.Time        // when facts were received
 	member   *pb.MemberFacts  // nil: not known
 	proof    *pb.ProofFacts   // nil: none in this session to what is asked now

@@ -52,7 +52,7 @@ func TestFencedPodsOfAnOwnedWorkloadAreTheFirstToGo(t *testing.T) {
 	facts.Pods[0].Workload, facts.Pods[1].Workload = "Deployment/web", "Deployment/web"
 	costs := func(plan v1alpha1.GlobalServiceCluster) map[string]string {
 		out := map[string]string{}
-		for _, l := range fenceOf(facts, plan, 1) {
+		for _, l := range fenceOf(facts, plan, 1, voices{}) {
 			if v, ok := l.annotations()[annotationDeletionCost]; ok {
 				out[l.name] = v
 			}
@@ -75,11 +75,11 @@ func TestFencedPodsOfAnOwnedWorkloadAreTheFirstToGo(t *testing.T) {
 func TestNoPodIsFencedInPlaceOfOneThatGoes(t *testing.T) {
 	facts := &pb.ServiceFacts{Pods: []*pb.Pod{pod("a", true, false, 0, 0), pod("b", true, true, 0, 1), pod("c", true, false, 0, 0)}}
 	plan := v1alpha1.GlobalServiceCluster{FencedPods: 2, Fence: v1alpha1.FenceKeep, NewPods: v1alpha1.PodsOpen}
-	if got := fenceOf(facts, plan, 1); len(got) != 0 {
+	if got := fenceOf(facts, plan, 1, voices{}); len(got) != 0 {
 		t.Errorf("got %v", got)
 	}
 	plan.Fence = v1alpha1.FenceExact
-	if got := fenceOf(facts, plan, 1); len(got) == 0 {
+	if got := fenceOf(facts, plan, 1, voices{}); len(got) == 0 {
 		t.Error("a fence that is to be exact lacks a pod")
 	}
 }

@@ -129,7 +129,7 @@ func TestTheFenceTakesTheIdlestPodsFirstAndKeepsThoseItHas(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := names(fenceOf(facts, c.plan, 2)); got != c.want {
+			if got := names(fenceOf(facts, c.plan, 2, voices{})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -139,10 +139,10 @@ func TestTheFenceTakesTheIdlestPodsFirstAndKeepsThoseItHas(t *testing.T) {
 func TestAFenceIsLabelledAnewForANewGeneration(t *testing.T) {
 	facts := &pb.ServiceFacts{Pods: []*pb.Pod{pod("a", true, true, 0, 2)}}
 	plan := v1alpha1.GlobalServiceCluster{FencedPods: 1, NewPods: v1alpha1.PodsFenced}
-	if got := fenceOf(facts, plan, 2); len(got) != 0 {
+	if got := fenceOf(facts, plan, 2, voices{}); len(got) != 0 {
 		t.Errorf("nothing to do, got %v", got)
 	}
-	got := fenceOf(facts, plan, 3)
+	got := fenceOf(facts, plan, 3, voices{})
 	if len(got) != 2 || got[1].key != LabelFenceGeneration || got[1].value != "3" {
 		t.Errorf("got %v", got)
 	}
@@ -169,6 +169,9 @@ func TestARateIsToldOnlyWhenEveryPodWasLookedAtTwice(t *testing.T) {
 	}
 	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second); rate != nil {
 		t.Errorf("after one look at one of them: %d", *rate)
+	}
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}}, time.Second); rate != nil {
+		t.Errorf("with a pod that nobody looks at: %d", *rate)
 	}
 	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second); rate == nil || *rate != 2500 {
 		t.Errorf("after two looks at each: %v", rate)

@@ -55,6 +55,7 @@ type Reconciler struct {
 	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
+	told    map[types.NamespacedName]time.Time              // when its status was written
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -138,7 +139,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read global service %s: %w", key, err)
 	}
-	if err := r.gatherCost(ctx, in); err != nil {
+	if err := r.gatherOthers(ctx, in); err != nil {
 		return nil, err
 	}
 	var policies v1alpha1.TrafficPolicyList
@@ -169,6 +170,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 		}
 	}
 	in.standIns = r.standInsOf(key)
+	in.share()
 	in.addLeft()
 	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
 	return in, nil
@@ -187,14 +189,15 @@ func (r *Reconciler) carryOut(ctx context.Context, in *input, moving bool) error
 }
 
 func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) error {
-	if equality.Semantic.DeepEqual(status, ownStatus(in.service)) {
+	before := ownStatus(in.service)
+	if equality.Semantic.DeepEqual(status, before) || r.mayWait(in.key, before, status, in.now) {
 		return nil
 	}
-	before := ownStatus(in.service)
 	applied, err := hub.ApplyStatus(ctx, r.Client, FieldManager, in.service, "", status)
 	if err != nil {
 		return err
 	}
+	r.wrote(in.key, in.now)
 	r.tell(in, before, status)
 	in.service.ResourceVersion = applied.GetResourceVersion()
 	status.into(&in.service.Status)

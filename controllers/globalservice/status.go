@@ -63,7 +63,7 @@ func weightOf(old v1alpha1.WeightStatus, wanted int32, phase v1alpha1.RulesPhase
 func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time) {
 	c.Sight = v1alpha1.SightBlind
 	if m.left {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets = 0, 0, 0, nil, "", nil, nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets, c.SharedWith = 0, 0, 0, nil, "", nil, nil, nil
 		return
 	}
 	if !m.seen {
@@ -71,7 +71,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Sight = v1alpha1.SightSeen
 	if m.facts == nil {
-		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets = 0, 0, 0, nil, "", nil, nil
+		c.Replicas, c.Ready, c.Fenced, c.InFlight, c.Binding, c.Workloads, c.Budgets, c.SharedWith = 0, 0, 0, nil, "", nil, nil, nil
 		return
 	}
 	c.Replicas = 0
@@ -80,6 +80,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	}
 	c.Binding, c.Workloads = ownersOf(m.facts)
 	c.Budgets = budgetsOf(m.facts)
+	c.SharedWith = m.shared.with[:min(len(m.shared.with), v1alpha1.MaxSharedWith)]
 	c.Ready, c.Fenced = 0, 0
 	for _, p := range m.facts.GetPods() {
 		if !p.GetReady() || p.GetTerminating() {
@@ -170,7 +171,7 @@ func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *
 	for _, p := range pods {
 		measured = measured && p.GetLoad().GetMeasured() && since+time.Duration(p.GetLoad().GetAgeMs())*time.Millisecond < loadTime
 		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
-		compared = compared && p.GetLoad().Rate != nil
+		compared = compared && p.GetLoad() != nil && p.GetLoad().Rate != nil
 		rate += int64(p.GetLoad().GetRate() * 1000)
 	}
 	if !measured {

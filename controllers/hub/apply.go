@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,24 +73,6 @@ const SoonAgain = time.Second
 
 // Time is a time as objects keep it: whole seconds, so that what is written reads back equal.
 func Time(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
-
-// Clip cuts a text to limit characters at most, the last of which then says that there was more. What a member says of
-// itself may be longer than a status holds, and a status that is too long is refused as a whole.
-func Clip(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit-1]) + "…"
-}
-
-// ClipAll clips each of texts.
-func ClipAll(texts []string, limit int) []string {
-	out := make([]string, 0, len(texts))
-	for _, t := range texts {
-		out = append(out, Clip(t, limit))
-	}
-	return out
-}
 
 // NotServed says whether an object asks for something that this build does not serve: nothing is written for it.
 func NotServed(conditions []metav1.Condition) bool {

@@ -157,20 +157,3 @@ func TestOnlyNotSupportedMeansNotServed(t *testing.T) {
 		t.Error("nothing said is not a refusal")
 	}
 }
-
-func TestATextIsClippedByCharactersAndSaysSo(t *testing.T) {
-	cases := map[string]struct{ text, want string }{
-		"short":          {"abc", "abc"},
-		"just fits":      {"abcd", "abcd"},
-		"too long":       {"abcde", "abc…"},
-		"wide, fits":     {"äöüß", "äöüß"},
-		"wide, too long": {"äöüßx", "äöü…"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := ClipAll([]string{c.text}, 4); got[0] != c.want {
-				t.Errorf("got %q", got[0])
-			}
-		})
-	}
-}

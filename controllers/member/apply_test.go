@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,6 +104,25 @@ func TestAnObjectOfSomebodyElseIsLeftWhole(t *testing.T) {
 		t.Errorf("delete: %t, %v", deleted, err)
 	}
 	if d := cmp.Diff(before.Object, b.stored(t).Object); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhoMadeAnObjectIsNamedFirstAndWhoWritesItsStatusNever(t *testing.T) {
+	entry := func(who, subresource string, minute int) metav1.ManagedFieldsEntry {
+		at := metav1.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)
+		return metav1.ManagedFieldsEntry{Manager: who, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, Time: &at}
+	}
+	u := rule(t, "{}")
+	u.SetManagedFields([]metav1.ManagedFieldsEntry{
+		entry("kube-controller-manager", "status", 1), entry("autoscaler", "scale", 2), entry("weir-sync", "", 3),
+		entry("argocd", "", 7), entry("helm", "", 5), entry("argocd", "", 6),
+	})
+	if d := cmp.Diff([]string{"helm", "argocd"}, managers(u)); d != "" {
+		t.Error(d)
+	}
+	u.SetManagedFields(u.GetManagedFields()[:2])
+	if d := cmp.Diff([]string{"an unknown writer"}, managers(u)); d != "" {
 		t.Error(d)
 	}
 }

@@ -4,10 +4,12 @@
 package member
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +20,7 @@ import (
 type ForeignError struct {
 	Cluster  string
 	Ref      Ref
-	Managers []string // field managers that wrote it, sorted
+	Managers []string // field managers that wrote it; of an object as a whole, who wrote earliest comes first
 	What     string
 }
 
@@ -51,16 +53,31 @@ func foreignError(cluster string, ref Ref, err error) *ForeignError {
 	return &ForeignError{Cluster: cluster, Ref: ref, Managers: slices.Compact(who), What: "fields " + strings.Join(slices.Compact(fields), ", ")}
 }
 
+// managers are those that wrote an object itself, earliest first: its maker most often. Who writes only its status or its
+// scale, as a member's own controllers do with every object, did not put it there.
 func managers(o *unstructured.Unstructured) []string {
+	entries := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Subresource != "" || strings.HasPrefix(f.Manager, "weir-")
+	})
+	slices.SortStableFunc(entries, func(a, b metav1.ManagedFieldsEntry) int {
+		return cmp.Or(timeOf(a).Compare(timeOf(b)), cmp.Compare(a.Manager, b.Manager))
+	})
 	var out []string
-	for _, f := range o.GetManagedFields() {
-		if !strings.HasPrefix(f.Manager, "weir-") {
+	for _, f := range entries {
+		if !slices.Contains(out, f.Manager) {
 			out = append(out, f.Manager)
 		}
 	}
 	if len(out) == 0 {
 		return []string{"an unknown writer"}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
+}
+
+// timeOf is when an entry last grew; the zero time where it does not say.
+func timeOf(f metav1.ManagedFieldsEntry) time.Time {
+	if f.Time == nil {
+		return time.Time{}
+	}
+	return f.Time.Time
 }

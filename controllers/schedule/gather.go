@@ -90,8 +90,14 @@ func (r *Reconciler) gather(ctx context.Context) (*input, error) {
 
 // waiting notes how many of the decided replicas have no node yet, and so are in no view. Where a member still runs more
 // than was decided, those without a node are the ones that are too many. What is ready has a node, whatever else a member
-// says: it counts its pods and its Deployment at two times.
+// says: it counts its pods and its Deployment at two times. A member of which nothing is told yet was not given them yet.
 func (e *entry) waiting() {
+	for name, current := range e.request.Current {
+		if e.row(name) == nil {
+			current.Waiting = current.Replicas
+			e.request.Current[name] = current
+		}
+	}
 	for _, row := range e.binding.Status.Clusters {
 		if current, ok := e.request.Current[row.Name]; ok && row.Pending > 0 {
 			surplus := max(0, int64(row.Applied)-current.Replicas)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 )
 
 // place is what one member holds of a workload, and what it shall come to hold.
@@ -36,6 +37,7 @@ type move struct {
 	lowered []string                   // where autoscalers have their limits lowered to the plan, sorted
 	step    string                     // empty: the plan is the decision
 	blocked []v1alpha1.Blocker
+	notices []v1alpha1.Notice
 }
 
 // plain plans a workload whose traffic weir does not steer. Members that get more have it planned at once. Members that get
@@ -127,13 +129,13 @@ func (m *move) waits(places []place, stay int64) {
 		case !p.seen:
 			b.Code, b.Wakes, b.Message = "CannotSee", "SightBack", "nobody sees into "+p.cluster+": its replicas do not count as ready"
 		default:
-			b.Code, b.Wakes, b.Message = "NotReady", "ReplicasReady", fmt.Sprintf("%d of %d replicas are ready in %s", p.serves, p.decided, p.cluster)
+			b.Code, b.Wakes, b.Message = "NotReady", "ReplicasReady", fmt.Sprintf("%d of %s ready in %s", p.serves, hub.Count(p.decided, "replica"), p.cluster)
 		}
 		m.blocked = append(m.blocked, b)
 	}
 	if len(m.blocked) == 0 {
 		m.blocked = append(m.blocked, v1alpha1.Blocker{
-			Code: "NoCapacity", Wakes: "RoomFound", Message: fmt.Sprintf("%d replicas have no place elsewhere and stay where they are", stay),
+			Code: "NoCapacity", Wakes: "RoomFound", Message: hub.Count(stay, "replica") + " without a place elsewhere: kept where they are",
 		})
 	}
 	m.blocked = m.blocked[:min(len(m.blocked), v1alpha1.MaxBlocked)]

@@ -123,11 +123,13 @@ func steered(b *v1alpha1.ResourceBinding, plain move, services []v1alpha1.Global
 		}
 		m.step = cmp.Or(m.step, gs.Status.Shift.Step)
 		m.blocked = append(m.blocked, gs.Status.Shift.Blocked...)
+		m.notices = append(m.notices, gs.Status.Shift.Notices...)
 	}
 	if m.step == "" && !settled(b, plan) {
 		m.step = stepWait
 	}
 	m.blocked = m.blocked[:min(len(m.blocked), v1alpha1.MaxBlocked)]
+	m.notices = m.notices[:min(len(m.notices), v1alpha1.MaxBlocked)]
 	return m
 }
 

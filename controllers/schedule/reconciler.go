@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if len(due) > 0 {
 		due, err = decide(in, due, func() ([]sched.ClusterView, error) { return r.views(ctx, r.Now()) })
 		if err != nil {
-			return ctrl.Result{}, fmt.Errorf("decide about %d workloads: %w", len(due), err)
+			return ctrl.Result{}, fmt.Errorf("decide about %s: %w", hub.Count(len(due), "workload"), err)
 		}
 		for i := range due {
 			answers[due[i].entry.key()] = &due[i]
@@ -188,10 +188,10 @@ func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
 	version := b.ResourceVersion
 	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) ||
 		!equality.Semantic.DeepEqual(out.lowered, b.Spec.Lowered) {
-		var err error
-		if version, err = hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan, out.lowered}); err != nil {
+		if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan, out.lowered}); err != nil {
 			return fmt.Errorf("write decision and plan: %w", err)
 		}
+		version = "" // that was on top of what was read, and what goes with it must not be lost to who writes in between
 	}
 	before := ownPart(b)
 	if equality.Semantic.DeepEqual(out.status, before) {

@@ -265,7 +265,7 @@ func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {
 	}
 	w.want(b, "c1:10", "c1:10", v1alpha1.TriggerCreated)
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionScheduled)
-	if b.Status.Unplaced != 2 || c.Status != metav1.ConditionFalse || c.Reason != ReasonUnplaced || !strings.Contains(c.Message, "2 of 12 replicas fit nowhere; c1: ") {
+	if b.Status.Unplaced != 2 || c.Status != metav1.ConditionFalse || c.Reason != ReasonUnplaced || !strings.Contains(c.Message, "2 of 12 replicas without a place; c1: ") {
 		t.Errorf("%d, %+v", b.Status.Unplaced, c)
 	}
 	w.run()
@@ -427,4 +427,45 @@ func TestAPassOnAnOldPictureForgetsNoDecision(t *testing.T) {
 		t.Errorf("%d unplaced, %d decisions on record", b.Status.Unplaced, len(b.Status.History))
 	}
 	w.want(w.pass(), "c1:4", "c1:4 c2:2", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
+}
+
+// Members begin with what was decided as soon as it is written, and tell so: what goes with the decision is written all the same.
+func TestWhatGoesWithADecisionIsNotLostToWhoWritesInBetween(t *testing.T) {
+	w := newWorld(t, 2, web)
+	w.r.Client = interceptor.NewClient(w.WithWatch, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if err := c.Apply(ctx, o, opts...); err != nil {
+				return err
+			}
+			b := w.binding()
+			b.Labels = map[string]string{"touched": "yes"}
+			return c.Update(ctx, b)
+		},
+	})
+	if _, err := w.r.Reconcile(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if b := w.binding(); len(b.Spec.Clusters) != 2 || len(b.Status.History) != 1 {
+		t.Errorf("decided %v, on record %v", b.Spec.Clusters, b.Status.History)
+	}
+}
+
+// Of what was decided and not begun no view knows: its room is not given away again, to itself least of all.
+func TestADecisionThatNoMemberHasBegunKeepsItsRoom(t *testing.T) {
+	w := newWorld(t, 2, web)
+	w.views.see(t, "c1", 2, 2)
+	w.views.see(t, "c2", 2, 2)
+	b := w.pass()
+	w.want(b, "c1:2 c2:2", "c1:2 c2:2", v1alpha1.TriggerCreated)
+	// The hub ends between the decision and its record, and decides once more.
+	b.Status = v1alpha1.ResourceBindingStatus{}
+	if err := w.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	w.r = &Reconciler{Client: w, Views: w.views, Recorder: w.told, Now: func() time.Time { return w.now }}
+	b = w.pass()
+	w.want(b, "c1:2 c2:2", "c1:2 c2:2", v1alpha1.TriggerCreated)
+	if b.Status.Unplaced != 2 {
+		t.Errorf("%d without a place", b.Status.Unplaced)
+	}
 }

@@ -78,13 +78,25 @@ func remembered(history []v1alpha1.DecisionRecord, r v1alpha1.DecisionRecord) []
 	return out[max(0, len(out)-v1alpha1.MaxDecisions):]
 }
 
-// leftOver says in a sentence why replicas have no place.
+// leftOver says in a sentence why replicas have no place. Names that nobody registered come first: they are most likely
+// misspelt, and no room that is found will help them.
 func leftOver(history []v1alpha1.DecisionRecord, unplaced, wanted int32) string {
-	text := fmt.Sprintf("%d of %d replicas fit nowhere", unplaced, wanted)
+	text := fmt.Sprintf("%d of %s without a place", unplaced, hub.Count(wanted, "replica"))
 	if len(history) == 0 {
 		return text
 	}
-	for i, r := range history[len(history)-1].Reasons {
+	given := slices.Clone(history[len(history)-1].Reasons)
+	unknown := func(r v1alpha1.DecisionReason) bool { return r.Code == string(reasons.NoCluster) }
+	slices.SortStableFunc(given, func(a, b v1alpha1.DecisionReason) int {
+		switch {
+		case unknown(a) == unknown(b):
+			return 0
+		case unknown(a):
+			return -1
+		}
+		return 1
+	})
+	for i, r := range given {
 		if i == 3 {
 			return text + "; and more in status.history"
 		}

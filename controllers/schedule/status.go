@@ -85,7 +85,7 @@ func moved(status *v1alpha1.ResourceBindingStatus, m move, set func(string, meta
 		t := hub.Time(now)
 		since = &t
 	}
-	status.Shift = v1alpha1.ShiftStatus{Step: m.step, Since: since, Blocked: m.blocked}
+	status.Shift = v1alpha1.ShiftStatus{Step: m.step, Since: since, Blocked: m.blocked, Notices: m.notices}
 }
 
 // clusters are those decided on; where the division is the same, with the views that it was made on at first.

@@ -149,6 +149,29 @@ func TestAHubThatWasRestartedWaitsAsLongAsAnyAnswerOfBeforeMayBeCached(t *testin
 	}
 }
 
+func TestAnAnswerOfBeforeARestartIsWaitedForThoughItsMemberIsWithdrawnAfter(t *testing.T) {
+	for name, wish := range map[string]*v1alpha1.NameWishes{"no wish": nil, "a wish that is not served": {Hostname: "?"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(three(), serviceOf("echo", wish, "c1", "c2", "c3"))...)
+			w.settle()
+			if !w.server.ask(own, "c3") {
+				t.Fatal("c3 is not answered")
+			}
+			w.restart()
+			for _, cluster := range []string{"c2", "c3"} {
+				w.plan("echo", cluster, v1alpha1.DNSWithdrawn)
+				w.pass(0)
+			}
+			if w.pass(4275 * time.Millisecond); w.standing("echo", "c3") != "Cached" {
+				t.Errorf("a client holds it, and it is %s", w.standing("echo", "c3"))
+			}
+			if w.pass(3725 * time.Millisecond); w.standing("echo", "c3") != "Expired" {
+				t.Errorf("after 8 s it is %s", w.standing("echo", "c3"))
+			}
+		})
+	}
+}
+
 func TestAHubThatEndedBeforeItWroteDownAWithdrawalCountsFromWhenItFindsIt(t *testing.T) {
 	w := newWorld(t, append(three(), serviceOf("echo", nil, "c1", "c2"))...)
 	w.settle()

@@ -120,7 +120,7 @@ func TestNoCopyGoesThatABudgetWantsAndItIsNamed(t *testing.T) {
 	if left != 7 || i < 0 {
 		t.Fatalf("planned %v, blocked %+v", planned(gs), gs.Status.Shift.Blocked)
 	}
-	if b := gs.Status.Shift.Blocked[i]; b.Subject != "web of c3" || !strings.Contains(b.Message, "web of c3") || !strings.Contains(b.Message, "wants 7 ready copies over all clusters and 6") {
+	if b := gs.Status.Shift.Blocked[i]; b.Subject != "web of c3" || !strings.Contains(b.Message, "web of c3") || !strings.Contains(b.Message, "wants 7 replicas ready over all clusters and 6") {
 		t.Errorf("told as %+v", b)
 	}
 	w.budget("c3", v1alpha1.DisruptionBudget{})

@@ -287,7 +287,7 @@ func TestADrainGoesOnWithoutRoomForAllAndSaysSo(t *testing.T) {
 	w.decide([]string{"c2"}, 3, 0, 4)
 	told := false
 	w.until(func(gs *v1alpha1.GlobalService) bool {
-		told = told || slices.ContainsFunc(gs.Status.Shift.Blocked, func(b v1alpha1.Blocker) bool { return b.Code == "HeadroomLost" })
+		told = told || slices.ContainsFunc(gs.Status.Shift.Notices, func(n v1alpha1.Notice) bool { return n.Code == "HeadroomLost" })
 		return doneSince(gs, "c2", v1alpha1.GoalDrain, time.Time{})
 	})
 	if !told {

@@ -142,21 +142,30 @@ func find(clusters []v1alpha1.GlobalServiceCluster, name string) *v1alpha1.Globa
 	return &v1alpha1.GlobalServiceCluster{}
 }
 
-// blockersOf lists what is waited for, and after it what is only remarked, by which nothing is woken.
+// blockersOf lists what is waited for.
 func blockersOf(blocked []shift.Blocked) []v1alpha1.Blocker {
-	var waits, notes []v1alpha1.Blocker
+	var out []v1alpha1.Blocker
 	for _, b := range blocked {
-		out := v1alpha1.Blocker{
-			Code: b.Code.String(), Cluster: b.Cluster, Subject: hub.Clip(b.Subject, v1alpha1.MaxMessage),
-			Message: hub.Clip(b.Sentence(), v1alpha1.MaxMessage),
+		if !b.Note {
+			out = append(out, v1alpha1.Blocker{
+				Code: b.Code.String(), Cluster: b.Cluster, Subject: hub.Clip(b.Subject, v1alpha1.MaxMessage),
+				Wakes: b.Wakes.String(), Message: hub.Clip(b.Sentence(), v1alpha1.MaxMessage),
+			})
 		}
-		if b.Note {
-			notes = append(notes, out)
-			continue
-		}
-		out.Wakes = b.Wakes.String()
-		waits = append(waits, out)
 	}
-	all := append(waits, notes...)
-	return all[:min(len(all), v1alpha1.MaxBlocked)]
+	return out[:min(len(out), v1alpha1.MaxBlocked)]
+}
+
+// noticesOf lists what is only said, and holds nothing up.
+func noticesOf(blocked []shift.Blocked) []v1alpha1.Notice {
+	var out []v1alpha1.Notice
+	for _, b := range blocked {
+		if b.Note {
+			out = append(out, v1alpha1.Notice{
+				Code: b.Code.String(), Cluster: b.Cluster, Subject: hub.Clip(b.Subject, v1alpha1.MaxMessage),
+				Message: hub.Clip(b.Sentence(), v1alpha1.MaxMessage),
+			})
+		}
+	}
+	return out[:min(len(out), v1alpha1.MaxBlocked)]
 }

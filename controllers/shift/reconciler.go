@@ -113,6 +113,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
 	step, blocked := next(&gs, binding, state)
+	if step, blocked, err = r.together(ctx, &gs, step, blocked, now); err != nil {
+		return ctrl.Result{}, err
+	}
 	plan, err := planOf(gs.Spec, state, step)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -224,6 +227,7 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 			return err
 		}
 		version = applied.GetResourceVersion()
+		r.notice(gs, status.Shift.Notices)
 	}
 	for _, record := range records {
 		r.Tracer.Step(gs, drains, record)
@@ -235,4 +239,16 @@ func (r *Reconciler) write(ctx context.Context, gs *v1alpha1.GlobalService, drai
 	}
 	_, err := hub.ApplySpec(ctx, r.Client, FieldManager, gs, version, plan)
 	return err
+}
+
+// notice makes an event of each notice that is new. One whose numbers alone changed is not.
+func (r *Reconciler) notice(gs *v1alpha1.GlobalService, notices []v1alpha1.Notice) {
+	for _, n := range notices {
+		known := func(o v1alpha1.Notice) bool {
+			return o.Code == n.Code && o.Cluster == n.Cluster && o.Subject == n.Subject
+		}
+		if !slices.ContainsFunc(gs.Status.Shift.Notices, known) {
+			r.Recorder.Eventf(gs, nil, corev1.EventTypeNormal, n.Code, "Shift", "%s", n.Message)
+		}
+	}
 }

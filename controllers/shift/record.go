@@ -139,8 +139,8 @@ func alreadyDone(steps []v1alpha1.StepRecord, d *v1alpha1.ClusterDrain) bool {
 
 func statusOf(gs *v1alpha1.GlobalService, step shift.Step, blocked []shift.Blocked, records []v1alpha1.StepRecord, now time.Time) ownedStatus {
 	out := ownedStatus{
-		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked)},
-		Steps: forget(append(beganNow(gs, step, now), records...)),
+		Shift: v1alpha1.ShiftStatus{Step: step.Kind.String(), Cluster: step.Cluster, Blocked: blockersOf(blocked), Notices: noticesOf(blocked)},
+		Steps: thin(forget(append(beganNow(gs, step, now), records...))),
 	}
 	out.Shift.Since = gs.Status.Shift.Since
 	if gs.Status.Shift.Step != out.Shift.Step || gs.Status.Shift.Cluster != out.Shift.Cluster || out.Shift.Since == nil {
@@ -162,6 +162,24 @@ func beganNow(gs *v1alpha1.GlobalService, step shift.Step, now time.Time) []v1al
 		out[n-1].StartedAt = metav1.NewMicroTime(now)
 	}
 	return out
+}
+
+// thin leaves of the proofs of older steps what they were worth, and of when.
+func thin(steps []v1alpha1.StepRecord) []v1alpha1.StepRecord {
+	for i := range steps[:max(0, len(steps)-v1alpha1.MaxNamedSteps)] {
+		s := &steps[i]
+		s.Weights, s.Fence = nameless(s.Weights), nameless(s.Fence)
+	}
+	return steps
+}
+
+func nameless(p *v1alpha1.ProofStatus) *v1alpha1.ProofStatus {
+	if p == nil {
+		return nil
+	}
+	out := *p // the list may be a cache's
+	out.Istiods, out.Missing, out.Unweighted = nil, nil, nil
+	return &out
 }
 
 // forget cuts a list to what a status holds, the oldest first. That a cluster's goal was met is kept as long as nothing
@@ -222,7 +240,7 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 	case shift.Fence:
 		return fmt.Sprintf("fencing pods of %s, %d in all", cluster, step.Fenced)
 	case shift.Unfence:
-		return fmt.Sprintf("taking the fence off pods of %s, %d keep it", cluster, step.Fenced)
+		return fmt.Sprintf("taking the fence off pods of %s, all but %d", cluster, step.Fenced)
 	case shift.Renew:
 		return "writing the same plan anew, so that it can be proven"
 	case shift.Release:
@@ -230,9 +248,9 @@ func sentence(step shift.Step, kind shift.Kind, cluster string) string {
 	case shift.Done:
 		return fmt.Sprintf("%s is where it was wanted", cluster)
 	case shift.ReplicasUp:
-		return fmt.Sprintf("asking for %d replicas in %s", step.Replicas, cluster)
+		return fmt.Sprintf("asking for %s in %s", hub.Count(step.Replicas, "replica"), cluster)
 	case shift.ReplicasDown:
-		return fmt.Sprintf("leaving %d replicas in %s: the others are fenced, quiet and idle, or were never ready", step.Replicas, cluster)
+		return fmt.Sprintf("leaving %s in %s: the others are fenced, quiet and idle, or were never ready", hub.Count(step.Replicas, "replica"), cluster)
 	case shift.DNSOut:
 		return fmt.Sprintf("taking %s out of the answers of DNS, before the last of its traffic goes", cluster)
 	case shift.DNSIn:

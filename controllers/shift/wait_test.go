@@ -150,3 +150,28 @@ func TestOneWaitIsSaidOnceHoweverManyHoldItUp(t *testing.T) {
 		t.Errorf("%s: %s", c.Reason, c.Message)
 	}
 }
+
+func TestOnlyTheNewestStepsNameWhoProvedThem(t *testing.T) {
+	proof := func() *v1alpha1.ProofStatus {
+		return &v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Generation: 7, Istiods: []v1alpha1.IstiodProof{{Name: "c1/istiod"}}}
+	}
+	var steps []v1alpha1.StepRecord
+	for range v1alpha1.MaxSteps {
+		steps = append(steps, v1alpha1.StepRecord{Kind: "Split", Weights: proof(), Fence: proof()})
+	}
+	oldest := steps[0].Weights
+	for i, s := range thin(steps) {
+		names := i >= v1alpha1.MaxSteps-v1alpha1.MaxNamedSteps
+		for _, p := range []*v1alpha1.ProofStatus{s.Weights, s.Fence} {
+			if p.Level != v1alpha1.ProofProven || p.Generation != 7 || (len(p.Istiods) > 0) != names {
+				t.Errorf("step %d: %+v", i, p)
+			}
+		}
+	}
+	if len(oldest.Istiods) != 1 {
+		t.Error("what a cache holds was changed")
+	}
+	if got := thin([]v1alpha1.StepRecord{{Kind: "Split"}}); len(got) != 1 || got[0].Weights != nil {
+		t.Errorf("a step without proofs: %+v", got)
+	}
+}

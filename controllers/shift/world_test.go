@@ -93,7 +93,12 @@ func (w *world) step() (ctrl.Result, error) {
 // carryOut does with the plan what the rest of weir and the proxies do: it stands everywhere and is proven.
 func (w *world) carryOut() {
 	w.Helper()
-	gs := w.service()
+	w.carry(w.service())
+}
+
+// carry does so for one service.
+func (w *world) carry(gs *v1alpha1.GlobalService) {
+	w.Helper()
 	at := metav1.NewTime(w.now)
 	proven := v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Lease: v1alpha1.LeaseHeld, SeenAt: &at, Generation: gs.Spec.Generation}
 	gs.Status.Rules, gs.Status.Weights, gs.Status.Fence = proven, proven, proven

@@ -122,8 +122,8 @@ func counted(b *v1alpha1.ResourceBinding) (metav1.ConditionStatus, string, strin
 	}
 	want := b.Spec.Replicas
 	if available < want || updated < want {
-		return metav1.ConditionFalse, "Progressing", fmt.Sprintf("%d of %d replicas are available and of the newest template: %s",
-			min(available, updated, want), want, strings.Join(short[:min(len(short), 5)], ", "))
+		return metav1.ConditionFalse, "Progressing", fmt.Sprintf("%d of %s available and of the newest template: %s",
+			min(available, updated, want), hub.Count(want, "replica"), strings.Join(short[:min(len(short), 5)], ", "))
 	}
-	return metav1.ConditionTrue, "Available", fmt.Sprintf("%d replicas are available in %d members", available, len(b.Status.Clusters))
+	return metav1.ConditionTrue, "Available", fmt.Sprintf("%s available in %s", hub.Count(available, "replica"), hub.Count(len(b.Status.Clusters), "member"))
 }

@@ -67,15 +67,16 @@ func TestReadyIsTheFirstThingThatIsNotAsItShallBe(t *testing.T) {
 		reason   string
 		says     string
 	}{
-		"all is well":        {web, nil, metav1.ConditionTrue, "Available", "5 replicas are available in 2 members"},
+		"all is well":        {web, nil, metav1.ConditionTrue, "Available", "5 replicas available in 2 members"},
 		"not taken up":       {web, func(b *v1alpha1.ResourceBinding) { b.Spec.WishGeneration = 2 }, metav1.ConditionFalse, "Progressing", "taken up"},
 		"a template":         {strings.Replace(web, "image", "imge", 1), nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidTemplate, "imge"},
 		"an override":        {web + "  overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/replicas, value: 9}]}]", nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidOverride, "spec.overrides[0]"},
+		"no field of it":     {web + "  overrides: [{clusterName: c1, clusterOverrides: [{path: /spec/replica, value: 3}]}]", nil, metav1.ConditionFalse, v1alpha1.ReasonInvalidOverride, "for c1, spec.replica: the Deployment that this weir knows has no such field"},
 		"nowhere to go":      {web, set(v1alpha1.ConditionScheduled, metav1.ConditionFalse, "Unplaced", "2 of 5"), metav1.ConditionFalse, "Unplaced", "2 of 5"},
 		"a conflict":         {web, set(v1alpha1.ConditionPropagated, metav1.ConditionFalse, "Conflict", "c1: theirs"), metav1.ConditionFalse, "Conflict", "theirs"},
 		"not seen":           {web, set(v1alpha1.ConditionPropagated, metav1.ConditionUnknown, "ContactLost", "c1"), metav1.ConditionUnknown, "ContactLost", "c1"},
 		"on the move":        {web, set(v1alpha1.ConditionTrafficShifted, metav1.ConditionFalse, "Moving", "up"), metav1.ConditionFalse, "Moving", "up"},
-		"not available":      {web, func(b *v1alpha1.ResourceBinding) { b.Status.Clusters[1].Available = 1 }, metav1.ConditionFalse, "Progressing", "4 of 5 replicas are available and of the newest template: c2 1/2"},
+		"not available":      {web, func(b *v1alpha1.ResourceBinding) { b.Status.Clusters[1].Available = 1 }, metav1.ConditionFalse, "Progressing", "4 of 5 replicas available and of the newest template: c2 1/2"},
 		"of an old template": {web, func(b *v1alpha1.ResourceBinding) { b.Status.Clusters[0].Updated = 0 }, metav1.ConditionFalse, "Progressing", "2 of 5"},
 		"stuck":              {web, func(b *v1alpha1.ResourceBinding) { b.Status.Clusters[0].Rollout = v1alpha1.RolloutStuck }, metav1.ConditionFalse, "RolloutStuck", "c1"},
 	} {

@@ -4,11 +4,10 @@
 package sync
 
 import (
-	"fmt"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 )
 
 // propagated sums up the copies in members: the worst decides. names are those of the members, in the same order.
@@ -34,7 +33,7 @@ func propagated(copies []v1alpha1.MemberCopy, names []string) (metav1.ConditionS
 	case len(copies) == 0:
 		return metav1.ConditionTrue, "Propagated", "no member shall hold anything"
 	}
-	return metav1.ConditionTrue, "Propagated", fmt.Sprintf("%d members hold what they shall", len(copies))
+	return metav1.ConditionTrue, "Propagated", hub.Count(len(copies), "member") + " in all, and each holds what it shall"
 }
 
 func or(a, b string) string {

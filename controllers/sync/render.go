@@ -44,6 +44,9 @@ func renderDeployment(d *v1alpha1.FederatedDeployment, cluster string, replicas 
 	if _, errs := d.Deployment(); len(errs) > 0 {
 		return nil, errs
 	}
+	if _, errs := override.Deployment(d, cluster); len(errs) > 0 {
+		return nil, errs
+	}
 	var spec map[string]any
 	if err := recode(d.Spec.Template.Spec, &spec); err != nil {
 		return nil, field.ErrorList{field.InternalError(field.NewPath("spec", "template", "spec"), err)}
@@ -66,6 +69,9 @@ func renderDeployment(d *v1alpha1.FederatedDeployment, cluster string, replicas 
 // renderService is what a member shall hold of a FederatedService.
 func renderService(s *v1alpha1.FederatedService, cluster string) (*unstructured.Unstructured, field.ErrorList) {
 	if _, errs := s.Service(); len(errs) > 0 {
+		return nil, errs
+	}
+	if _, errs := override.Service(s, cluster); len(errs) > 0 {
 		return nil, errs
 	}
 	var spec map[string]any

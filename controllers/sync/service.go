@@ -21,6 +21,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/controllers/hub"
 	"github.com/weir-io/weir/sched/filter"
+	"github.com/weir-io/weir/sched/override"
 )
 
 // Services keeps the copies of every FederatedService.
@@ -177,26 +178,27 @@ func serviceStatus(in *serviceInput, names []string, outcomes []outcome, now tim
 	}
 	value, reason, message := propagated(copies, of)
 	set(v1alpha1.ConditionPropagated, value, reason, message)
-	switch errs := invalid(s, in.clusters); {
-	case len(errs) > 0:
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonOf(errs), "nothing was changed: "+errs.ToAggregate().Error())
-	default:
-		set(v1alpha1.ConditionReady, value, reason, message)
+	if wrong, told := invalid(s); wrong != "" {
+		value, reason, message = metav1.ConditionFalse, wrong, told
 	}
+	set(v1alpha1.ConditionReady, value, reason, message)
 	return status
 }
 
-// invalid is what is wrong with a FederatedService for any member.
-func invalid(s *v1alpha1.FederatedService, clusters map[string]*v1alpha1.Cluster) field.ErrorList {
+// invalid says what of a FederatedService cannot be read, whether or not its members are there; empty: nothing.
+func invalid(s *v1alpha1.FederatedService) (reason, message string) {
 	if errs := s.Validate(); len(errs) > 0 {
-		return errs
+		return v1alpha1.ReasonInvalidTemplate, "nothing was changed: " + errs.ToAggregate().Error()
 	}
-	for _, name := range slices.Sorted(maps.Keys(clusters)) {
-		if _, errs := renderService(s, name); len(errs) > 0 {
-			return errs
-		}
+	var errs field.ErrorList
+	for _, o := range s.Spec.Overrides {
+		_, wrong := override.Service(s, o.ClusterName)
+		errs = append(errs, wrong...)
 	}
-	return nil
+	if len(errs) > 0 {
+		return v1alpha1.ReasonInvalidOverride, "nothing was changed where it is for: " + errs.ToAggregate().Error()
+	}
+	return "", ""
 }
 
 func (r *Services) write(ctx context.Context, in *serviceInput, status v1alpha1.FederatedServiceStatus) error {

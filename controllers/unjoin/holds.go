@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/hub"
 )
 
 // Fleet is all that stands on the hub and bears on whether a member may leave.
@@ -162,15 +163,23 @@ func (f *Fleet) behindServices() []Hold {
 				continue
 			}
 			if len(c.Workloads) == 0 {
-				out = append(out, Hold{PodsRemain, key, fmt.Sprintf("%d pods behind %s are still there: they go by themselves", max(c.Replicas, c.Ready), key)})
+				out = append(out, Hold{PodsRemain, key, f.ownPods(hub.Count(max(c.Replicas, c.Ready), "pod"), key)})
 				continue
 			}
 			out = append(out, Hold{PodsRemain, key, fmt.Sprintf(
-				"%d pods behind %s run there (%s), which weir does not own: scale that to 0 there, or make the Service local (kubectl -n %s annotate service %s %s- in %s); the fence comes off what runs on",
-				max(c.Replicas, c.Ready), key, strings.Join(c.Workloads, ", "), gs.Namespace, gs.Name, v1alpha1.AnnotationGlobal, f.Cluster.Name)})
+				"%s behind %s there, run by %s, which weir does not own: scale that to 0 there, or make the Service local (kubectl -n %s annotate service %s %s- in %s); the fence comes off what runs on",
+				hub.Count(max(c.Replicas, c.Ready), "pod"), key, strings.Join(c.Workloads, ", "), gs.Namespace, gs.Name, v1alpha1.AnnotationGlobal, f.Cluster.Name)})
 		}
 	}
 	return out
+}
+
+// ownPods says of pods that weir owns what ends them: a drain alone does.
+func (f *Fleet) ownPods(pods, key string) string {
+	if slices.ContainsFunc(f.drain(), func(h Hold) bool { return h.Code == NotDrained }) {
+		return fmt.Sprintf("%s behind %s there: kubectl weir drain %s brings others up elsewhere and takes these away; without it they stay", pods, key, f.Cluster.Name)
+	}
+	return fmt.Sprintf("%s behind %s still there: the drain takes them away by itself", pods, key)
 }
 
 // replicas holds a member in which replicas of a federated workload stand, or are planned.
@@ -196,15 +205,15 @@ func (f *Fleet) replicas() []Hold {
 			}
 		}
 		if planned > 0 || stands > 0 {
-			add(b.Spec.Resource.Namespace, b.Spec.Resource.Name, fmt.Sprintf("%d replicas of %s %s/%s stand there, and %d are planned",
-				stands, b.Spec.Resource.Kind, b.Spec.Resource.Namespace, b.Spec.Resource.Name, planned))
+			add(b.Spec.Resource.Namespace, b.Spec.Resource.Name, fmt.Sprintf("%s of %s %s/%s there, and %d planned",
+				hub.Count(stands, "replica"), b.Spec.Resource.Kind, b.Spec.Resource.Namespace, b.Spec.Resource.Name, planned))
 		}
 	}
 	for i := range f.Works {
 		w := &f.Works[i]
 		if n := recorded(w); n > 0 {
 			namespace, name := w.Labels[v1alpha1.LabelWorkNamespace], w.Labels[v1alpha1.LabelWorkName]
-			add(namespace, name, fmt.Sprintf("%d replicas of Deployment %s/%s are on record there", n, namespace, name))
+			add(namespace, name, fmt.Sprintf("%s of Deployment %s/%s on record there", hub.Count(n, "replica"), namespace, name))
 		}
 	}
 	return out

@@ -51,17 +51,20 @@ func TestWhatHoldsAMemberIsNamedWithTheWayOut(t *testing.T) {
 		}, []string{NotSafe}, "callers"},
 		"pods of others": {func(f *Fleet) {
 			f.Services[0].Status.Clusters[1].Replicas, f.Services[0].Status.Clusters[1].Workloads = 2, []string{"Deployment/echo"}
-		}, []string{PodsRemain}, "2 pods behind demo/echo run there (Deployment/echo), which weir does not own: scale that to 0"},
-		"pods that go": {func(f *Fleet) { f.Services[0].Status.Clusters[1].Replicas = 1 }, []string{PodsRemain}, "they go by themselves"},
-		"a weight":     {func(f *Fleet) { f.Services[0].Status.Clusters[1].Weight.ProvenHigh = 1 }, []string{TrafficRemains}, "kubectl weir status demo/echo"},
-		"a plan":       {func(f *Fleet) { f.Bindings[0].Spec.Plan[1].Replicas = 1 }, []string{ReplicasRemain}, "0 replicas of Deployment shop/web stand there, and 1 are planned"},
-		"replicas":     {func(f *Fleet) { f.Bindings[0].Status.Clusters[1].Ready = 2 }, []string{ReplicasRemain}, "2 replicas of Deployment shop/web stand there"},
+		}, []string{PodsRemain}, "2 pods behind demo/echo there, run by Deployment/echo, which weir does not own: scale that to 0"},
+		"pods that go": {func(f *Fleet) { f.Services[0].Status.Clusters[1].Replicas = 1 }, []string{PodsRemain}, "1 pod behind demo/echo still there: the drain takes them away"},
+		"pods that stay without a drain": {func(f *Fleet) {
+			f.Drains, f.Services[0].Status.Clusters[1].Replicas = nil, 2
+		}, []string{NotDrained, PodsRemain}, "2 pods behind demo/echo there: kubectl weir drain c2"},
+		"a weight": {func(f *Fleet) { f.Services[0].Status.Clusters[1].Weight.ProvenHigh = 1 }, []string{TrafficRemains}, "kubectl weir status demo/echo"},
+		"a plan":   {func(f *Fleet) { f.Bindings[0].Spec.Plan[1].Replicas = 1 }, []string{ReplicasRemain}, "0 replicas of Deployment shop/web there, and 1 planned"},
+		"replicas": {func(f *Fleet) { f.Bindings[0].Status.Clusters[1].Ready = 2 }, []string{ReplicasRemain}, "2 replicas of Deployment shop/web there"},
 		"somebody else's replicas": {func(f *Fleet) {
 			f.Bindings[0].Status.Clusters[1].Applied, f.Bindings[0].Status.Clusters[1].Sync = 2, v1alpha1.SyncConflict
 		}, nil, ""},
 		"replicas on record alone": {func(f *Fleet) {
 			f.Works = []v1alpha1.Work{*workOf("Deployment", "lost", `{"kind":"Deployment","spec":{"replicas":2}}`)}
-		}, []string{ReplicasRemain}, "2 replicas of Deployment shop/lost are on record there"},
+		}, []string{ReplicasRemain}, "2 replicas of Deployment shop/lost on record there"},
 		"it is off":                 {func(f *Fleet) { f.ready(metav1.ConditionUnknown, v1alpha1.ReasonContactLost) }, []string{NotHeard}, "kubectl weir unjoin c2 --force"},
 		"its API server is silent":  {func(f *Fleet) { f.ready(metav1.ConditionFalse, "APIServerSilent") }, []string{NotHeard}, "cannot write there (APIServerSilent"},
 		"the hub has not looked":    {func(f *Fleet) { f.Cluster.Status.Conditions = nil }, []string{NotHeard}, "not looked"},

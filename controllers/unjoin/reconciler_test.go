@@ -140,7 +140,7 @@ func TestReplicasThatStandThereKeepEverythingAsItIs(t *testing.T) {
 	w := newWorld(t, v1alpha1.UnjoinClean, b)
 	for range 5 {
 		c := w.look()
-		if c == nil || c.Status.Leaving.Step != v1alpha1.LeavingHeld || !strings.Contains(c.Status.Leaving.Waiting[0], "2 are planned: kubectl weir explain fdep shop/api") {
+		if c == nil || c.Status.Leaving.Step != v1alpha1.LeavingHeld || !strings.Contains(c.Status.Leaving.Waiting[0], "2 planned: kubectl weir explain fdep shop/api") {
 			t.Fatalf("got %+v", c)
 		}
 		w.now = w.now.Add(time.Minute)

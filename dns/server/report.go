@@ -14,7 +14,7 @@ import (
 // Report says which table is in force and what was answered that may still be cached.
 func (s *Server) Report() zone.Report {
 	now := s.current.Load()
-	return zone.Report{Since: s.since.UTC(), Serial: now.table.Serial(), Given: now.ledger.given(time.Now())}
+	return zone.Report{Since: now.since.UTC(), Serial: now.table.Serial(), Given: now.ledger.given(time.Now())}
 }
 
 // ServeHTTP writes the report as JSON.

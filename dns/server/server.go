@@ -31,7 +31,6 @@ type Server struct {
 	udp     prometheus.Observer
 	tcp     prometheus.Observer
 	limits  *limiter
-	since   time.Time
 	draws   atomic.Uint64
 
 	setting sync.Mutex // one Set at a time
@@ -43,6 +42,7 @@ type Server struct {
 
 // state is all that one answer depends on, so that none mixes two.
 type state struct {
+	since    time.Time // of the first table; of the start, before there is one
 	table    *zone.Table
 	ledger   *ledger
 	counters *counters
@@ -72,12 +72,12 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: c, log: c.Log, metrics: m, since: time.Now(),
+		config: c, log: c.Log, metrics: m,
 		udp: m.duration.WithLabelValues("udp"), tcp: m.duration.WithLabelValues("tcp"),
 		limits: &limiter{max: c.MaxConns, maxPerClient: c.MaxConnsPerClient, metrics: m, clients: map[netip.Addr]int{}},
 	}
 	s.draws.Store(c.Seed)
-	s.current.Store(&state{ledger: &ledger{}, counters: m.of(nil)})
+	s.current.Store(&state{since: time.Now(), ledger: &ledger{}, counters: m.of(nil)})
 	return s, nil
 }
 
@@ -86,7 +86,12 @@ func (s *Server) Set(table *zone.Table) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	now := time.Now()
-	s.current.Store(&state{table: table, ledger: s.current.Load().ledger.next(table, now), counters: s.metrics.of(table)})
+	before := s.current.Load()
+	next := &state{since: before.since, table: table, ledger: before.ledger.next(table, now), counters: s.metrics.of(table)}
+	if before.table == nil {
+		next.since = now // a hub that stands by may wait for days, and another one answers meanwhile
+	}
+	s.current.Store(next)
 	s.metrics.serial.Set(float64(table.Serial()))
 	s.metrics.swapped.Set(float64(now.UnixNano()) / float64(time.Second))
 }

@@ -83,7 +83,8 @@ func TestAClusterThatWasWithdrawnIsNotAnsweredAndItsLastAnswerIsOnRecord(t *test
 	}
 	began := time.Now()
 	s.Set(parse(t, fmt.Sprintf(form, 1, 1)))
-	if r := s.Report(); r.Serial != 1 || len(r.Given) != 0 || r.Since.After(time.Now()) {
+	since := s.Report().Since
+	if r := s.Report(); r.Serial != 1 || len(r.Given) != 0 || r.Since.Before(began) || r.Since.After(time.Now()) {
 		t.Fatalf("before any answer: %+v", r)
 	}
 	until(t, "c2 was answered", func() bool { return ask() == "10.0.0.2" })
@@ -95,8 +96,8 @@ func TestAClusterThatWasWithdrawnIsNotAnsweredAndItsLastAnswerIsOnRecord(t *test
 		}
 	}
 	r := s.Report()
-	if r.Serial != 2 {
-		t.Errorf("serial %d", r.Serial)
+	if r.Serial != 2 || !r.Since.Equal(since) {
+		t.Errorf("%+v, and it began at %s", r, since)
 	}
 	for _, g := range r.Given {
 		if g.Cluster != "c2" {

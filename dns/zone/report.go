@@ -7,7 +7,7 @@ import "time"
 
 // Report is what one server knows of the answers it gave. It is what a shift needs to wait for caches.
 type Report struct {
-	// Since is when the server started. Of answers before it knows nothing.
+	// Since is when the server took its first table. Of answers before, by whoever answered then, it knows nothing.
 	Since time.Time `json:"since"`
 	// Serial of the table in force; 0: none yet.
 	Serial uint32 `json:"serial"`

@@ -15,9 +15,9 @@ import (
 	"github.com/weir-io/weir/e2e/rig/image"
 )
 
-// Program is a Go program of weir's repository that runs in pods, as an image with nothing else in it.
+// Program is a Go program of weir's repository. One that runs in pods is an image with nothing else in it.
 type Program struct {
-	// Image is the image's name with its tag.
+	// Image is the image's name with its tag; empty for a program that runs on no node.
 	Image string
 	// Module is the folder of the Go module, relative to the repository's root; Package is the package in it.
 	Module, Package string
@@ -36,12 +36,12 @@ var (
 
 // Load builds a program as it is in the source now and imports its image into all nodes. Pods that run already keep theirs.
 func (f *Fleet) Load(ctx context.Context, p Program) error {
-	dir := filepath.Join(f.RunDir, "programs")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("load %s: %w", p.Image, err)
-	}
-	archive, err := p.pack(ctx, f.options.Repo, dir)
+	binary, err := f.Build(ctx, p)
 	if err != nil {
+		return err
+	}
+	archive := binary + ".tar"
+	if err := p.pack(binary, archive); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -51,17 +51,25 @@ func (f *Fleet) Load(ctx context.Context, p Program) error {
 	return g.Wait()
 }
 
-// pack builds the program into the folder and returns the image's archive there.
-func (p Program) pack(ctx context.Context, repo, dir string) (string, error) {
+// Build builds a program as it is in the source now, and returns where it is on this machine.
+func (f *Fleet) Build(ctx context.Context, p Program) (string, error) {
+	dir := filepath.Join(f.RunDir, "programs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("build %s: %w", p.Package, err)
+	}
 	binary := filepath.Join(dir, filepath.Base(p.Path))
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", p.Tags, "-ldflags", "-s -w", "-o", binary, p.Package)
-	cmd.Dir = filepath.Join(repo, p.Module)
+	cmd.Dir = filepath.Join(f.options.Repo, p.Module)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", p.Package, err, tail(string(text), 20))
 	}
-	archive := binary + ".tar"
-	return archive, image.Image{
+	return binary, nil
+}
+
+// pack makes the program's image, as an archive.
+func (p Program) pack(binary, archive string) error {
+	return image.Image{
 		Name: p.Image, Entrypoint: []string{p.Path}, User: "65532:65532", Env: []string{pathInImage},
 		Files: []image.File{
 			{Path: "/tmp", Folder: true, Mode: 0o1777},

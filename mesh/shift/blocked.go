@@ -44,14 +44,12 @@ func (b Blocked) Sentence() string {
 	case Unsteered:
 		return fmt.Sprintf("%s follows no weights of weir's: it leaves %s when the fence is on", b.Subject, b.Cluster)
 	case HalfLeft:
-		return fmt.Sprintf("waiting for the drain of %s to be undone: with %s gone too, %d ready replicas would be left and half of those before are %d; --accept-headroom-loss goes on",
-			b.Subject, b.Cluster, b.Have, b.Need)
+		return fmt.Sprintf("waiting for the drain of %s to be undone: with %s gone too, %s would be left and half of those before are %d; --accept-headroom-loss goes on",
+			b.Subject, b.Cluster, count(b.Have, "ready replica"), b.Need)
 	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
 		return b.replicas()
-	case DecisionAwaited:
-		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
-	case RolloutUnderWay:
-		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
+	case DecisionAwaited, RolloutUnderWay, SharedPods:
+		return b.others()
 	case AutoscalerOwns:
 		return b.autoscaler()
 	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
@@ -80,14 +78,22 @@ func (b Blocked) waits(what string) string {
 }
 
 func (b Blocked) headroom() string {
-	s := fmt.Sprintf("should %s be lost after %s has gone, %d replicas would carry what needs %d", b.Subject, b.Cluster, b.Have, b.Need)
+	s := fmt.Sprintf("should %s be lost after %s has gone, %s would carry what needs %d", b.Subject, b.Cluster, count(b.Have, "replica"), b.Need)
 	if b.Subject == "" {
-		s = fmt.Sprintf("draining %s leaves %d replicas where there were %d: less headroom for the next failure", b.Cluster, b.Have, b.Need)
+		s = fmt.Sprintf("draining %s leaves %s where there were %d: less headroom for the next failure", b.Cluster, count(b.Have, "replica"), b.Need)
 	}
 	if b.Note {
 		return s
 	}
 	return s + "; waiting for consent (--accept-headroom-loss)"
+}
+
+// count is a number of things in words: "1 replica", "2 replicas".
+func count(n int32, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func (b Blocked) replicas() string {
@@ -103,9 +109,9 @@ func (b Blocked) replicas() string {
 		if b.Subject != "" {
 			name = " (" + b.Subject + ")"
 		}
-		return fmt.Sprintf("waiting: a disruption budget%s wants %d ready copies over all clusters and %d would be left without the pods of %s; bring more up, or change the budget", name, b.Need, b.Have, b.Cluster)
+		return fmt.Sprintf("waiting: a disruption budget%s wants %s ready over all clusters and %d would be left without the pods of %s; bring more up, or change the budget", name, count(b.Need, "replica"), b.Have, b.Cluster)
 	case HeldByFloor:
-		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %d replicas in %s, %d are wanted", b.Have, b.Cluster, b.Need)
+		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %s in %s, wanted: %d", count(b.Have, "replica"), b.Cluster, b.Need)
 	default:
 		return fmt.Sprintf("waiting for ready replicas to take the traffic of %s: %d ready, %d needed; scale up in another cluster", b.Cluster, b.Have, b.Need)
 	}
@@ -122,7 +128,18 @@ func (b Blocked) pods() string {
 	case WorkInFlight:
 		return fmt.Sprintf("waiting for work in flight in %s to end, or for its limit", b.Cluster)
 	default:
-		return fmt.Sprintf("waiting for pods of %s to end: %d are there, %d are wanted", b.Cluster, b.Have, b.Need)
+		return fmt.Sprintf("waiting for pods of %s to end: there %d, wanted %d", b.Cluster, b.Have, b.Need)
+	}
+}
+
+func (b Blocked) others() string {
+	switch b.Code {
+	case DecisionAwaited:
+		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
+	case RolloutUnderWay:
+		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
+	default:
+		return fmt.Sprintf("waiting for service %s, which is behind the same pods of %s: the fence takes a pod from both, so they leave it together; see what that service waits for, or give it pods of its own", b.Subject, b.Cluster)
 	}
 }
 
@@ -133,9 +150,9 @@ func (b Blocked) autoscaler() string {
 	}
 	switch {
 	case b.Note:
-		return fmt.Sprintf("an autoscaler%s keeps %d replicas in %s, where %d were decided: weir leaves them", name, b.Have, b.Cluster, b.Need)
+		return fmt.Sprintf("an autoscaler%s keeps %s in %s, decided: %d; weir leaves them", name, count(b.Have, "replica"), b.Cluster, b.Need)
 	case b.Wakes == AutoscalerRaised:
-		return fmt.Sprintf("waiting: an autoscaler%s asks for %d replicas in %s and %d are needed; raise its minReplicas there to %d (minReplicaCount of a ScaledObject)", name, b.Have, b.Cluster, b.Need, b.Need)
+		return fmt.Sprintf("waiting: an autoscaler%s asks for %s in %s, needed: %d; raise its minReplicas there to %d (minReplicaCount of a ScaledObject)", name, count(b.Have, "replica"), b.Cluster, b.Need, b.Need)
 	}
 	return fmt.Sprintf("waiting: a ScaledObject of KEDA%s sets the replicas in %s and would undo what weir lowers; pause it (autoscaling.keda.sh/paused-replicas) or remove it, and weir goes on", name, b.Cluster)
 }

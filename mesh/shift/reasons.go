@@ -53,9 +53,12 @@ const (
 	// AutoscalerOwns: an autoscaler sets the replicas, and weir needs another number of them. As a
 	// note: it keeps more than were decided, and weir leaves them.
 	AutoscalerOwns
+	// SharedPods: another service is behind the pods that are to be fenced, and does not spare them yet ([Spares]). Next
+	// knows one service only; who knows both gives this reason.
+	SharedPods
 )
 
-var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving", "DecisionAwaited", "RolloutUnderWay", "AutoscalerOwns"}
+var codeNames = []string{"Foreign", "RulesUnproven", "WeightsUnproven", "FenceUnproven", "ProofStale", "NotReady", "NoCapacity", "LastCluster", "LastCopy", "DisruptionBudget", "HeldByFloor", "HalfLeft", "HeadroomLost", "Unsteered", "CannotSee", "StillCached", "NotQuiet", "WorkInFlight", "PodsLeaving", "DecisionAwaited", "RolloutUnderWay", "AutoscalerOwns", "SharedPods"}
 
 // String returns the name that files and sentences use.
 func (c Code) String() string { return nameOf(codeNames, uint8(c)) }
@@ -101,11 +104,13 @@ const (
 	RolloutDone
 	// AutoscalerGone: the autoscaler was removed, or is nobody else's any more.
 	AutoscalerGone
+	// SharerReady: the other service on the same pods can do without them, or is not on them any more.
+	SharerReady
 	// AutoscalerRaised: the autoscaler asks for more, or was removed.
 	AutoscalerRaised
 )
 
-var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone", "AutoscalerRaised"}
+var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone", "SharerReady", "AutoscalerRaised"}
 
 // String returns the name that files and sentences use.
 func (e Event) String() string { return nameOf(eventNames, uint8(e)) }

@@ -199,7 +199,7 @@ func (x *index) checkServices(r *report, book *ruleBook) {
 		}
 		if _, left := book.choose(s.Namespace, s.Name); left > 0 {
 			r.add(severityInfo, "RulesLeftOut", subject,
-				fmt.Sprintf("%d rules that reach it, or hide it from their own workloads, are not shown to the hub", left),
+				fmt.Sprintf("not shown to the hub, of the rules that reach it or hide it from their own workloads: %d", left),
 				"narrow rules that name hosts by wildcard")
 		}
 		if w := x.hurried(pods); len(w) > 0 {

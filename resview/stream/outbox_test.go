@@ -43,6 +43,20 @@ func (f *farEnd) take(messages []*pb.AgentMessage) {
 	}
 }
 
+func TestTheListEndsOnlyAfterEveryFactOfIt(t *testing.T) {
+	o, far := newOutbox(), &farEnd{services: map[string]string{}}
+	o.list()
+	for _, name := range []string{"a", "b"} {
+		o.put(itemKey{kindService, key(name)}, &pb.AgentMessage{Body: &pb.AgentMessage_Service{Service: service(name, "0")}}, time.Time{})
+	}
+	if far.take(o.next(1, time.Time{})); far.whole {
+		t.Errorf("it ended with %v", far.services)
+	}
+	if far.take(o.next(1, time.Time{})); !far.whole || len(far.services) != 2 {
+		t.Errorf("whole: %t, with %v", far.whole, far.services)
+	}
+}
+
 // Whatever is set and removed, however sending and losing of sessions fall in between: in the end the hub has what the
 // agent has.
 func TestHubEndsUpWithWhatTheAgentHas(t *testing.T) {

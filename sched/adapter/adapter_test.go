@@ -192,8 +192,9 @@ func TestRefineSeesWhatOnlyTheFederatedDeploymentTells(t *testing.T) {
 		t.Error("pods that keep away from others keep away from each other")
 	}
 	for want, change := range map[string]string{
-		"spec.overrides[0].clusterOverrides[0].path":              "{path: /spec/template/spec/containers/9/image, value: b}",
-		"spec.overrides[0].clusterOverrides: Invalid value: \"\"": "{path: /spec/template/spec/containers, value: 7}",
+		"spec.overrides[0].clusterOverrides[0].path":  "{path: /spec/template/spec/containers/9/image, value: b}",
+		"spec.overrides[0].clusterOverrides[0].value": "{path: /spec/template/spec/containers, value: 7}",
+		"for c2, spec.minReadySecond: the Deployment": "{path: /spec/minReadySecond, value: 7}",
 	} {
 		if _, got := refined(changed("{path: /spec/replicas, value: 4}", change)); !strings.Contains(got, want) {
 			t.Errorf("%s: %q", want, got)

@@ -4,13 +4,10 @@
 package adapter
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -101,61 +98,29 @@ func labelSelector(s *metav1.LabelSelector) match.Selector {
 // templatePath is where the pod template stands in a Deployment. Overrides elsewhere change nothing that is counted.
 const templatePath = "/spec/template"
 
-// Refine adds to a request what only the FederatedDeployment tells of its pods. The errors name its fields.
+// Refine adds to a request what only the FederatedDeployment tells of its pods. The errors name its fields: they are all
+// that is wrong with its overrides, but for pins.
 func Refine(r *sched.Request, d *v1alpha1.FederatedDeployment) field.ErrorList {
 	deployment, errs := d.Deployment()
 	if len(errs) > 0 {
 		return errs
 	}
 	r.Pod.Apart = apart(&deployment.Spec.Template)
-	for i, o := range d.Spec.Overrides {
-		if !slices.ContainsFunc(o.ClusterOverrides, func(f v1alpha1.FieldOverride) bool {
+	for _, o := range d.Spec.Overrides {
+		made, wrong := override.Deployment(d, o.ClusterName)
+		errs = append(errs, wrong...)
+		if made == nil || !slices.ContainsFunc(o.ClusterOverrides, func(f v1alpha1.FieldOverride) bool {
 			return string(f.Path) == templatePath || strings.HasPrefix(string(f.Path), templatePath+"/")
 		}) {
-			continue
-		}
-		path := field.NewPath("spec", "overrides").Index(i).Child("clusterOverrides")
-		p, wrong := overridden(d, o.ClusterOverrides, path)
-		if len(wrong) > 0 {
-			errs = append(errs, wrong...)
 			continue
 		}
 		if r.Pods == nil {
 			r.Pods = map[string]fit.Pod{}
 		}
+		template := &made.Spec.Template
+		p := pod(Requests(template), requirements(&template.Spec))
+		p.Apart = apart(template)
 		r.Pods[o.ClusterName] = p
 	}
 	return errs
-}
-
-// overridden is the pod of one cluster's copy.
-func overridden(d *v1alpha1.FederatedDeployment, changes []v1alpha1.FieldOverride, path *field.Path) (fit.Pod, field.ErrorList) {
-	object := map[string]any{}
-	data, err := json.Marshal(map[string]any{"metadata": d.Spec.Template.Metadata, "spec": d.Spec.Template.Spec})
-	if err == nil {
-		err = json.Unmarshal(data, &object)
-	}
-	if err != nil {
-		return fit.Pod{}, field.ErrorList{field.InternalError(path, err)}
-	}
-	changed, errs := override.Apply(object, changes, path)
-	if len(errs) > 0 {
-		return fit.Pod{}, errs
-	}
-	var copied struct {
-		Spec struct {
-			Template corev1.PodTemplateSpec `json:"template"`
-		} `json:"spec"`
-	}
-	data, err = json.Marshal(changed)
-	if err == nil {
-		err = json.Unmarshal(data, &copied)
-	}
-	if err != nil {
-		return fit.Pod{}, field.ErrorList{field.Invalid(path, "", fmt.Sprintf("the overridden template is no Deployment's: %v", err))}
-	}
-	template := &copied.Spec.Template
-	out := pod(Requests(template), requirements(&template.Spec))
-	out.Apart = apart(template)
-	return out, nil
 }

@@ -4,7 +4,6 @@
 package override
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,7 +31,7 @@ func Apply(object map[string]any, changes []v1alpha1.FieldOverride, path *field.
 	var errs field.ErrorList
 	for i, change := range changes {
 		var value any
-		if err := json.Unmarshal(change.Value.Raw, &value); err != nil {
+		if err := decode(change.Value.Raw, &value); err != nil {
 			errs = append(errs, field.Invalid(path.Index(i).Child("value"), string(change.Value.Raw), "is no JSON"))
 			continue
 		}

@@ -4,7 +4,6 @@
 package override
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ func changes(pairs ...string) []v1alpha1.FieldOverride {
 func decoded(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var out map[string]any
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
+	if err := decode([]byte(text), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out

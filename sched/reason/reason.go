@@ -31,7 +31,7 @@ const (
 	NoRoom          Code = "NoRoom"          // too little is free in all
 	NoFittingShape  Code = "NoFittingShape"  // enough is free in all, and on no node at once
 	PlacementFailed Code = "PlacementFailed" // its view shows room, and pods of the workload found no node there
-	AtMaximum       Code = "AtMaximum"       // it has as many as the preference lets it
+	AtMaximum       Code = "AtMaximum"       // it has as many as the preference lets it, or its override pins it to
 	NoWeight        Code = "NoWeight"        // its weight is 0
 	NoShare         Code = "NoShare"         // there are too few replicas for its weight
 	BelowMinimum    Code = "BelowMinimum"    // it has fewer than the preference asks for

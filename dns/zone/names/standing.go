@@ -62,9 +62,8 @@ func StandingOf(q Query) (Standing, time.Time) {
 		if r == nil || r.Serial == 0 || r.Serial < q.OutSince {
 			return Named, time.Time{}
 		}
-		if r.Since.After(q.OutAt) { // It may have answered until it was restarted.
-			ends = later(ends, r.Since.Add(q.TTL.Duration()+q.Grace))
-		}
+		// Whoever answered before it may have named the cluster until then, though it was withdrawn only after.
+		ends = later(ends, r.Since.Add(q.TTL.Duration()+q.Grace))
 		for _, g := range r.Given {
 			if g.Cluster == q.Cluster && slices.Contains(q.Names, g.Name) {
 				ends = later(ends, g.CachedUntil.Add(q.Grace))

@@ -51,6 +51,8 @@ func TestAClusterHasExpiredOnlyWhenEveryServerSaysSo(t *testing.T) {
 		"a server was not heard":                          {[]*zone.Report{server(7, -99), nil}, 100, names.Named, 0},
 		"a server was restarted and has forgotten":        {[]*zone.Report{server(7, 3)}, 9, names.Cached, 10},
 		"a server was restarted and enough time has gone": {[]*zone.Report{server(7, 3)}, 10, names.Expired, 0},
+		"a server began a second before":                  {[]*zone.Report{server(7, -1)}, 5, names.Cached, 6},
+		"a server began its TTL before":                   {[]*zone.Report{server(7, -5)}, 2, names.Expired, 0},
 		"no server is left to ask":                        {nil, 6, names.Cached, 7},
 		"no server is left, and enough time has gone":     {nil, 7, names.Expired, 0},
 	}

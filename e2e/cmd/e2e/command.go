@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,15 @@ func downCommand(o *rig.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.Down(cmd.Context())
+			if err := f.Down(cmd.Context()); err != nil {
+				return err
+			}
+			names := make([]string, 0, len(f.Clusters()))
+			for _, c := range f.Clusters() {
+				names = append(names, c.Name)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The fleet of %s (%s) is ended, and %s is removed.\n", strings.Join(names, ", "), f.Topology, f.RunDir)
+			return err
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -45,9 +46,8 @@ func image() map[string]any {
 	return map[string]any{"repository": repository, "tag": tag, "pullPolicy": "Never"}
 }
 
-// kubectlWeir is the user's program. It runs on no node, but the rig builds it
-// as it builds what does.
-var kubectlWeir = rig.Program{Image: "weir.test/kubectl-weir:1", Module: ".", Package: "./cmd/kubectl-weir", Path: "/kubectl-weir"}
+// kubectlWeir is the user's program. It runs on no node.
+var kubectlWeir = rig.Program{Module: ".", Package: "./cmd/kubectl-weir", Path: "/kubectl-weir"}
 
 // Product is weir on a fleet. It may be used by many goroutines.
 type Product struct {
@@ -63,17 +63,21 @@ type Product struct {
 func Install(ctx context.Context, fleet *rig.Fleet, say func(string), namespaces ...string) (*Product, error) {
 	// Helm as a library names itself by the program it is in; another program could not upgrade what this one installed.
 	kube.ManagedFieldsManager = "helm"
+	// Its loader tells, for each release, that the chart's definitions are a link into the source.
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	say("weir's image and kubectl weir are built.")
-	for _, p := range []rig.Program{rig.Weir, kubectlWeir} {
-		if err := fleet.Load(ctx, p); err != nil {
-			return nil, err
-		}
+	program, err := fleet.Build(ctx, kubectlWeir)
+	if err != nil {
+		return nil, err
+	}
+	if err := fleet.Load(ctx, rig.Weir); err != nil {
+		return nil, err
 	}
 	chart, err := chartDir(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Product{fleet: fleet, program: filepath.Join(fleet.RunDir, "programs", "kubectl-weir")}
+	p := &Product{fleet: fleet, program: program}
 	hub := fleet.Hub()
 	for _, name := range namespaces {
 		if err := hub.Apply(ctx, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"); err != nil {
