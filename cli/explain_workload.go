@@ -277,14 +277,19 @@ func (c *explainedCluster) copyOf(row *v1alpha1.MemberReplicas, cluster *v1alpha
 		applied, ready, pending := row.Applied, row.Ready, row.Pending
 		c.Applied, c.Ready, c.Pending = &applied, &ready, &pending
 	}
+	c.Owner = replicasOwner(row)
+}
+
+// replicasOwner says who sets the replicas of a copy. Where a drain has an autoscaler's limits lowered, weir does.
+func replicasOwner(row *v1alpha1.MemberReplicas) string {
+	held := row.Autoscaler != nil && row.Autoscaler.State == v1alpha1.AutoscalerHeld
 	switch {
-	case row.Reason == v1alpha1.ReasonHPA:
-		c.Owner = "autoscaler"
+	case row.Reason == v1alpha1.ReasonHPA && !held:
+		return "autoscaler"
 	case row.Sync != v1alpha1.SyncConflict:
-		c.Owner = "weir"
-	default:
-		c.Owner = "somebody else"
+		return "weir"
 	}
+	return "somebody else"
 }
 
 func viewNow(c *v1alpha1.Cluster, decided int64, now time.Time) *explainView {

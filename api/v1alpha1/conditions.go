@@ -71,7 +71,8 @@ const (
 	ReasonInvalidTemplate = "InvalidTemplate"
 	// ReasonInvalidOverride says that an override cannot be made, or that pinned replicas are more than are wanted.
 	ReasonInvalidOverride = "InvalidOverride"
-	// ReasonHPA says that a HorizontalPodAutoscaler in the member owns the replicas: weir does not write them.
+	// ReasonHPA says that a HorizontalPodAutoscaler in the member owns the replicas: weir does not write them, but in a
+	// drain, for which it lowers the autoscaler's limits.
 	ReasonHPA = "HPA"
 	// ReasonConflict says that something of that name is there that weir does not own, or that an older object holds.
 	ReasonConflict = "Conflict"

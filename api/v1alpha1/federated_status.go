@@ -69,9 +69,38 @@ type MemberReplicas struct {
 	// rollout says whether the member's workload has carried out its newest template.
 	// +optional
 	Rollout RolloutState `json:"rollout,omitempty"`
+	// autoscaler that stands on the workload in the member.
+	// +optional
+	Autoscaler *MemberAutoscaler `json:"autoscaler,omitempty"`
 	// copy of the workload in the member.
 	MemberCopy `json:",inline"`
 }
+
+// MemberAutoscaler is a HorizontalPodAutoscaler that stands on a workload in a member.
+type MemberAutoscaler struct {
+	// name of the HorizontalPodAutoscaler, or of what keeps its limits, such as ScaledObject web.
+	// +kubebuilder:validation:MaxLength=300
+	// +required
+	Name string `json:"name"`
+	// state says what it does with the replicas: it Owns them; it is Off, since none are asked for; weir has its limits
+	// Lowered; or somebody else keeps its limits, and it is Operated.
+	// +required
+	State AutoscalerState `json:"state"`
+}
+
+// AutoscalerState says what an autoscaler does with the replicas of a workload.
+//
+// +kubebuilder:validation:Enum=Owns;"Off";Lowered;Operated
+type AutoscalerState string
+
+// What an autoscaler does: it sets the replicas; nothing, where none are asked for; what limits that weir has lowered let
+// it; or what somebody else's limits let it, who would undo what weir does to them.
+const (
+	AutoscalerOwns     AutoscalerState = "Owns"
+	AutoscalerOff      AutoscalerState = "Off"
+	AutoscalerHeld     AutoscalerState = "Lowered"
+	AutoscalerOperated AutoscalerState = "Operated"
+)
 
 // RolloutState says whether a member's workload has carried out its newest template.
 //

@@ -109,11 +109,27 @@ type GlobalServiceCluster struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
+	// autoscaler says what becomes of the limits of an autoscaler that stands on the workload there: Kept, or Lowered to
+	// replicas once a drain takes them. With Kept it gets its own limits back.
+	// +kubebuilder:default=Kept
+	// +optional
+	Autoscaler AutoscalerLimits `json:"autoscaler,omitempty"`
 	// dns says whether DNS answers may name the member: Named, or Withdrawn once a shift has taken it out of them.
 	// +kubebuilder:default=Named
 	// +optional
 	DNS DNSPresence `json:"dns,omitempty"`
 }
+
+// AutoscalerLimits says what becomes of the limits of an autoscaler.
+//
+// +kubebuilder:validation:Enum=Kept;Lowered
+type AutoscalerLimits string
+
+// They are the autoscaler's own, or lowered for a drain.
+const (
+	AutoscalerKept    AutoscalerLimits = "Kept"
+	AutoscalerLowered AutoscalerLimits = "Lowered"
+)
 
 // FenceRule says how a number of fenced pods is meant.
 //

@@ -94,6 +94,13 @@ type ResourceBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	// +optional
 	Plan []ClusterReplicas `json:"plan,omitempty"`
+	// lowered names the members in which an autoscaler of the workload has its limits lowered to the plan, because a
+	// drain takes the replicas there. One that is named no more gets its own limits back.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	Lowered []string `json:"lowered,omitempty"`
 }
 
 // ResourceReference names an object by kind and name.

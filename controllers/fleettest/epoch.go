@@ -117,7 +117,7 @@ func (a *APIServer) guard(r *http.Request, t target, body []byte) error {
 		return nil
 	}
 	labels, marks := a.seen(r, t, body)
-	if labels["app.kubernetes.io/managed-by"] != "weir" && labels["weir.io/fence"] == "" && labels["istio.io/draining"] == "" {
+	if !weirs(labels) {
 		return nil
 	}
 	stands := a.Epoch(r.Context())
@@ -127,6 +127,11 @@ func (a *APIServer) guard(r *http.Request, t target, body []byte) error {
 			"ValidatingAdmissionPolicy 'weir-epoch' with binding 'weir-epoch' denied request: hub %q with epoch %d, want %q with %d", marks[v1alpha1.AnnotationHub], epoch, stands.HubUID, stands.Epoch))
 	}
 	return nil
+}
+
+// weirs says whether the policies look at what bears these labels.
+func weirs(labels map[string]string) bool {
+	return labels["app.kubernetes.io/managed-by"] == "weir" || labels["weir.io/fence"] != "" || labels["istio.io/draining"] != "" || labels["weir.io/limits"] != ""
 }
 
 // seen are the labels and annotations that an admission policy would look at: those that would stand, and of labels those

@@ -6,7 +6,8 @@
 // It promises that
 //   - nothing is written that stands already: an Apply that would change nothing sends nothing;
 //   - a field that somebody else wrote is never taken from them: server-side apply without force, and the conflict
-//     comes back as a ForeignError that names the other writer;
+//     comes back as a ForeignError that names the other writer. What is changed all the same, by Amend, is asked for by
+//     name, on top of the version that was read: an autoscaler's limits in a drain, which come back;
 //   - what is deleted is ours: it carries weir's label and the resourceVersion that was read;
 //   - everything that is written bears the hub and the epoch of its leader, by which the member's own admission refuses an
 //     older leader, and another hub. Nothing is written where that was not taken and seen to be refused;

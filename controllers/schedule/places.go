@@ -10,6 +10,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/sched"
 	"github.com/weir-io/weir/sched/adapter"
+	"github.com/weir-io/weir/sched/filter"
 )
 
 func decided(a *answer) []v1alpha1.BindingCluster { return adapter.Decided(&a.decision) }
@@ -33,9 +34,12 @@ func places(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterVie
 	for _, c := range target {
 		at(c.Name).decided = c.Replicas
 	}
-	registered := make(map[string]bool, len(views))
+	registered, drained := make(map[string]bool, len(views)), map[string]bool{}
 	for i := range views {
-		registered[views[i].Cluster] = true
+		registered[views[i].Cluster], drained[views[i].Cluster] = true, views[i].Duty == filter.Drained
+	}
+	for _, name := range e.binding.Spec.Lowered {
+		at(name) // its replicas are gone, and its limits come back with them
 	}
 	out := make([]place, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -44,6 +48,7 @@ func places(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterVie
 			continue
 		}
 		if row := e.row(name); row != nil {
+			p.lowers = drained[name] && row.Autoscaler != nil && row.Autoscaler.State != v1alpha1.AutoscalerOperated
 			p.ready, p.seen = row.Ready, row.Sight != v1alpha1.SightBlind
 			p.rolling = row.Rollout == v1alpha1.RolloutProgressing
 			if row.Reason == v1alpha1.ReasonHPA {

@@ -22,6 +22,7 @@ type place struct {
 	seen    bool  // ready is how things are, not how they were
 	rolling bool  // pods of an older template are still there
 	held    string
+	lowers  bool // a drain takes what an autoscaler sets
 }
 
 // Steps of a plan without traffic of weir's. They are named as those of a shift.
@@ -33,6 +34,7 @@ const (
 // move is a plan and what it waits for.
 type move struct {
 	plan    []v1alpha1.ClusterReplicas // by cluster
+	lowered []string                   // where autoscalers have their limits lowered to the plan, sorted
 	step    string                     // empty: the plan is the decision
 	blocked []v1alpha1.Blocker
 	notices []v1alpha1.Notice
@@ -72,6 +74,9 @@ func plain(places []place, wanted int32, current bool) move {
 		m.lower(places, lower, max(keep, 0), current)
 	}
 	for _, p := range places {
+		if p.lowers && p.decided == 0 && p.planned == 0 {
+			m.lowered = append(m.lowered, p.cluster)
+		}
 		if p.planned > 0 || p.decided > 0 {
 			m.plan = append(m.plan, v1alpha1.ClusterReplicas{Name: p.cluster, Replicas: p.planned})
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
-// at reads places such as "c1 3>0 ready 3": three are planned and none decided. "blind", "rolling" and "hpa" may follow.
+// at reads places such as "c1 3>0 ready 3": three are planned and none decided. "blind", "rolling", "hpa" and "drained" may follow.
 func at(t *testing.T, texts ...string) []place {
 	t.Helper()
 	var out []place
@@ -33,6 +33,8 @@ func at(t *testing.T, texts ...string) []place {
 				p.rolling = true
 			case "hpa":
 				p.held = v1alpha1.ReasonHPA
+			case "drained":
+				p.lowers = true
 			}
 		}
 		out = append(out, p)
@@ -44,6 +46,9 @@ func text(m move) string {
 	var words []string
 	for _, p := range m.plan {
 		words = append(words, fmt.Sprintf("%s:%d", p.Name, p.Replicas))
+	}
+	for _, name := range m.lowered {
+		words = append(words, "lowered/"+name)
 	}
 	if m.step != "" {
 		words = append(words, m.step)
@@ -74,6 +79,10 @@ func TestAPlanGoesUpAtOnceAndDownWhenOthersAreReady(t *testing.T) {
 		"a part has a place":                {3, []string{"c1 3>0 ready 3", "c2 1>1 ready 1"}, "c1:2 c2:1 ReplicasDown NoCapacity"},
 		"a rollout":                         {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 2 rolling"}, "c1:3 c2:3 ReplicasDown HeldByFloor/c2"},
 		"a rollout, and all are ready":      {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 3 rolling"}, "c1:3 c2:3 ReplicasDown HeldByFloor/c2"},
+		"an autoscaler in a drain, waiting": {3, []string{"c1 3>0 ready 5 drained", "c2 3>3 ready 2"}, "c1:1 c2:3 ReplicasDown NotReady/c2"},
+		"an autoscaler in a drain":          {3, []string{"c1 3>0 ready 5 drained", "c2 3>3 ready 3"}, "c2:3 lowered/c1 ReplicasDown"},
+		"an autoscaler, drained":            {3, []string{"c1 0>0 ready 0 drained", "c2 3>3 ready 3"}, "c2:3 lowered/c1"},
+		"an autoscaler, back in service":    {3, []string{"c1 0>2 ready 0", "c2 3>1 ready 3"}, "c1:2 c2:3 ReplicasUp NotReady/c1"},
 		"an autoscaler":                     {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 1 hpa"}, "c1:2 c2:3 ReplicasDown HeldByFloor/c2"},
 		"those with the fewest ready first": {4, []string{"c1 2>0 ready 2", "c2 2>0 ready 0", "c3 4>4 ready 2"}, "c1:2 c3:4 ReplicasDown NotReady/c3"},
 		"pods that are on their way out":    {6, []string{"c1 0>1 ready 3", "c2 6>5 ready 6"}, "c1:1 c2:6 ReplicasUp NotReady/c1"},

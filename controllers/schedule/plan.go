@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -56,6 +57,25 @@ func PlanOf(b *v1alpha1.ResourceBinding, rest []v1alpha1.ClusterReplicas, servic
 	return plan, true
 }
 
+// LoweredOf are the members in which autoscalers of a workload have their limits lowered to the plan: those where every
+// global service that is there has planned so.
+func LoweredOf(b *v1alpha1.ResourceBinding, services []v1alpha1.GlobalService) []string {
+	asked, refused := map[string]bool{}, map[string]bool{}
+	for _, gs := range servicesOf(b, services) {
+		for _, c := range gs.Status.Clusters {
+			if gs.Binding() == b.Namespace+"/"+b.Name && slices.ContainsFunc(gs.Spec.Clusters, func(p v1alpha1.GlobalServiceCluster) bool {
+				return p.Name == c.Name && p.Autoscaler == v1alpha1.AutoscalerLowered
+			}) {
+				asked[c.Name] = true
+			} else {
+				refused[c.Name] = true
+			}
+		}
+	}
+	maps.DeleteFunc(asked, func(name string, _ bool) bool { return refused[name] })
+	return slices.Sorted(maps.Keys(asked))
+}
+
 // servicesOf are the services behind which the workload of a binding is.
 func servicesOf(b *v1alpha1.ResourceBinding, services []v1alpha1.GlobalService) []v1alpha1.GlobalService {
 	key := b.Namespace + "/" + b.Name
@@ -96,7 +116,7 @@ func steered(b *v1alpha1.ResourceBinding, plain move, services []v1alpha1.Global
 	if !ok {
 		return plain
 	}
-	m := move{plan: plan}
+	m := move{plan: plan, lowered: LoweredOf(b, services)}
 	for _, gs := range servicesOf(b, services) {
 		if gs.Status.Shift.Step == "" || gs.Status.Shift.Step == stepDone {
 			continue

@@ -4,9 +4,11 @@
 package schedule
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -70,6 +72,37 @@ func TestReplicasBehindAServiceAreThoseThatItsShiftPlans(t *testing.T) {
 				t.Fatalf("steered: %t", ok)
 			}
 			if d := cmp.Diff(lines(c.want), plan); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestLimitsAreLoweredWhereEveryServiceHasPlannedSo(t *testing.T) {
+	lowered := func(gs v1alpha1.GlobalService, clusters ...string) v1alpha1.GlobalService {
+		for i := range gs.Spec.Clusters {
+			if slices.Contains(clusters, gs.Spec.Clusters[i].Name) {
+				gs.Spec.Clusters[i].Autoscaler = v1alpha1.AutoscalerLowered
+			}
+		}
+		return gs
+	}
+	mixed := lowered(inService("web", 1, 1), "c1")
+	mixed.Status.Clusters[0].Workloads = []string{"Deployment/mine"}
+	for name, c := range map[string]struct {
+		services []v1alpha1.GlobalService
+		want     []string
+	}{
+		"no service":                  {nil, nil},
+		"one":                         {[]v1alpha1.GlobalService{lowered(inService("web", 3, 0), "c2")}, []string{"c2"}},
+		"both":                        {[]v1alpha1.GlobalService{lowered(inService("web", 3, 0), "c2"), lowered(inService("admin", 3, 0), "c2")}, []string{"c2"}},
+		"one of two":                  {[]v1alpha1.GlobalService{lowered(inService("web", 3, 0), "c2"), inService("admin", 3, 3)}, nil},
+		"the other is not there":      {[]v1alpha1.GlobalService{lowered(inService("web", 3, 0), "c2"), inService("admin", 3)}, []string{"c2"}},
+		"pods of somebody else's too": {[]v1alpha1.GlobalService{mixed}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"}}
+			if d := cmp.Diff(c.want, LoweredOf(b, c.services), cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}
 		})

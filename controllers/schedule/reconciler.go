@@ -178,6 +178,7 @@ func (r *Reconciler) forget(in *input) {
 type part struct {
 	Clusters []v1alpha1.BindingCluster  `json:"clusters,omitempty"`
 	Plan     []v1alpha1.ClusterReplicas `json:"plan,omitempty"`
+	Lowered  []string                   `json:"lowered,omitempty"`
 }
 
 // apply writes the decision and the plan on top of the version that was read, then what there is to say about them.
@@ -185,8 +186,9 @@ func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
 	b := e.binding
 	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
 	version := b.ResourceVersion
-	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) {
-		if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan}); err != nil {
+	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) ||
+		!equality.Semantic.DeepEqual(out.lowered, b.Spec.Lowered) {
+		if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan, out.lowered}); err != nil {
 			return fmt.Errorf("write decision and plan: %w", err)
 		}
 		version = "" // that was on top of what was read, and what goes with it must not be lost to who writes in between

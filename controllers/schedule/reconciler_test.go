@@ -437,7 +437,7 @@ func TestWhatGoesWithADecisionIsNotLostToWhoWritesInBetween(t *testing.T) {
 			if err := c.Apply(ctx, o, opts...); err != nil {
 				return err
 			}
-			b := w.binding()
+			b := w.binding() //nolint:contextcheck // the test's own context.
 			b.Labels = map[string]string{"touched": "yes"}
 			return c.Update(ctx, b)
 		},

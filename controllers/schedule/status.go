@@ -18,6 +18,7 @@ import (
 type result struct {
 	clusters []v1alpha1.BindingCluster
 	plan     []v1alpha1.ClusterReplicas
+	lowered  []string
 	status   v1alpha1.ResourceBindingStatus // the part that this controller owns
 	record   *v1alpha1.DecisionRecord       // what is new in the history; nil: nothing
 }
@@ -40,7 +41,7 @@ func ownPart(b *v1alpha1.ResourceBinding) v1alpha1.ResourceBindingStatus {
 // resultOf sums up one workload: a decided one with its answer, another with nil.
 func resultOf(e *entry, a *answer, m move, now time.Time) result {
 	b := e.binding
-	out := result{clusters: b.Spec.Clusters, plan: m.plan, status: ownPart(b)}
+	out := result{clusters: b.Spec.Clusters, plan: m.plan, lowered: m.lowered, status: ownPart(b)}
 	if a != nil {
 		record := recordOf(a, now)
 		if news(b.Status.History, &record) {

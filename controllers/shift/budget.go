@@ -55,11 +55,17 @@ func readyFor(b *v1alpha1.DisruptionBudget, wanted int32) int32 {
 }
 
 // named says of every wait for a disruption budget which one it is.
-func named(blocked []shift.Blocked, gs *v1alpha1.GlobalService, demand int32) []shift.Blocked {
+func named(blocked []shift.Blocked, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, demand int32) []shift.Blocked {
 	for i := range blocked {
-		if blocked[i].Code == shift.DisruptionBudget {
+		switch blocked[i].Code {
+		case shift.DisruptionBudget:
 			b := strictestOf(gs.Status.Clusters, demand)
 			blocked[i].Subject = b.name + " of " + b.cluster
+		case shift.AutoscalerOwns:
+			if a := rowOf(binding, blocked[i].Cluster).Autoscaler; a != nil {
+				blocked[i].Subject = a.Name
+			}
+		default:
 		}
 	}
 	return blocked

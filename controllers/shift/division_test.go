@@ -18,8 +18,9 @@ type ownedWorld struct {
 
 	fits    map[string]int32 // how many pods become ready in a cluster at most; all where it is missing
 	frozen  map[string]bool  // members that take no writes
-	lenient bool             // one look may fail: the hub is killed in it
-	writes  int              // plans that were written until the drain was done
+	scalers map[string]*autoscaler
+	lenient bool // one look may fail: the hub is killed in it
+	writes  int  // plans that were written until the drain was done
 }
 
 // newOwned makes clusters c1, c2, … with so many replicas each.
@@ -148,13 +149,16 @@ func (w *ownedWorld) members() {
 				n = c.Replicas
 			}
 		}
+		if s := w.scalers[c.Name]; s != nil {
+			n, r.Autoscaler = s.act(gs, c.Name, n, r.Applied)
+		}
 		r.Name, r.Wanted, r.Applied = c.Name, n, n
 		ready := n
 		if most, tight := w.fits[c.Name]; tight {
 			ready = min(n, most)
 		}
 		if gone := c.Ready - ready; gone > 0 {
-			if n < c.Ready && c.Ready-n > c.Fenced {
+			if n < c.Ready && c.Ready-n > c.Fenced && (w.scalers[c.Name] == nil || lowered(gs, c.Name)) {
 				w.Errorf("%s goes from %d pods to %d, and %d are fenced", c.Name, c.Ready, n, c.Fenced)
 			}
 			c.Fenced = max(0, c.Fenced-gone)

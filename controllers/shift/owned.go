@@ -21,27 +21,32 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 	for i := range s.Clusters {
 		c := &s.Clusters[i]
 		row := rowOf(binding, c.Name)
-		c.Hold = holdOf(row)
+		c.Hold, c.Scaler = holdOf(row), scalerOf(gs, row)
 		c.Applied = plannedOf(gs, binding, c.Name)
-		if c.Hold == shift.Autoscaled {
+		if keeps(c) {
 			c.Applied = row.Applied // whatever was planned: another one sets it
 		}
 		if s.Record == shift.Closed {
 			c.Before.Replicas = c.Applied
 		}
 		c.Target.Replicas = aim[c.Name]
-		if c.Goal == shift.Drain {
+		switch {
+		case c.Goal == shift.Drain:
 			c.Target.Replicas = 0
+		case c.Goal == shift.Stay && keeps(c):
+			c.Target.Replicas = leftTo(c, len(wants) > 0)
 		}
 		if c.Goal == shift.Stay && !back && c.Target.Replicas != c.Before.Replicas {
 			// What the user wished for, and was given whole, needs no consent beside the wish.
 			c.Goal, c.Accepted = shift.Move, binding.Status.Unplaced == 0
 		}
 		before += c.Before.Replicas
-		target += c.Target.Replicas
+		if c.Goal != shift.Drain {
+			target += aim[c.Name] // what an autoscaler asks for beyond it is no wish.
+		}
 	}
 	s.Demand = before
-	if !back {
+	if !back && !scaledDrain(s.Clusters) {
 		s.Demand = min(before, target) // fewer wanted is fewer needed
 	}
 	s.MinReady = strictestOf(gs.Status.Clusters, s.Demand).ready
@@ -69,6 +74,10 @@ func aimOf(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, wants 
 	aim, left := decidedOf(binding), binding.Status.Unplaced
 	for _, c := range gs.Status.Clusters {
 		if wants[c.Name].goal == shift.Drain {
+			continue
+		}
+		if row := rowOf(binding, c.Name); aim[c.Name] == 0 && wants[c.Name].goal == shift.Stay && owner(gs, row) {
+			aim[c.Name] = row.Applied // what no move takes away goes on serving
 			continue
 		}
 		if keep := min(plannedOf(gs, binding, c.Name)-aim[c.Name], left); keep > 0 {
@@ -117,10 +126,7 @@ func rowOf(binding *v1alpha1.ResourceBinding, cluster string) v1alpha1.MemberRep
 // holdOf says who else is at the workload. A rollout that is stuck although every pod is of the newest template lacks room
 // or health, and not pods of the right kind: weir may take what is not ready elsewhere.
 func holdOf(row v1alpha1.MemberReplicas) shift.Hold {
-	switch {
-	case row.Reason == v1alpha1.ReasonHPA:
-		return shift.Autoscaled
-	case row.Rollout == v1alpha1.RolloutProgressing, row.Rollout == v1alpha1.RolloutStuck && row.Updated < row.Applied:
+	if row.Rollout == v1alpha1.RolloutProgressing || row.Rollout == v1alpha1.RolloutStuck && row.Updated < row.Applied {
 		return shift.RollingOut
 	}
 	return shift.Unheld
@@ -164,6 +170,11 @@ func recorded(r v1alpha1.DecisionRecord, decided map[string]int32) bool {
 }
 
 // carriedOut says whether a member's workload was seen to ask for what is planned: until then nothing is finished there.
+// What an autoscaler asks for is its own affair, once it has its own limits.
 func carriedOut(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, cluster string) bool {
-	return rowOf(binding, cluster).Applied == plannedOf(gs, binding, cluster)
+	row := rowOf(binding, cluster)
+	if a := row.Autoscaler; a != nil && !lowered(gs, cluster) && a.State != v1alpha1.AutoscalerOff {
+		return a.State != v1alpha1.AutoscalerHeld
+	}
+	return row.Applied == plannedOf(gs, binding, cluster)
 }

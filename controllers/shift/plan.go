@@ -55,7 +55,7 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 		if state.Replicas != shift.Owned {
 			return spec, fmt.Errorf("step %s of %s: its replicas are not weir's", step.Kind, state.Service)
 		}
-		replicate(find(out.Clusters, step.Cluster), step)
+		replicate(find(out.Clusters, step.Cluster), state, step)
 	case shift.DNSOut:
 		find(out.Clusters, step.Cluster).DNS = v1alpha1.DNSWithdrawn
 	case shift.DNSIn:
@@ -65,9 +65,15 @@ func planOf(spec v1alpha1.GlobalServiceSpec, state shift.State, step shift.Step)
 }
 
 // replicate plans another number of replicas. Pods that come up fenced are all to be fenced; where fenced ones go, no other
-// is fenced in their place.
-func replicate(c *v1alpha1.GlobalServiceCluster, step shift.Step) {
-	c.Replicas = &step.Replicas
+// is fenced in their place. Where an autoscaler sets the replicas, what is taken is taken by its limits, and it gets them
+// back with the replicas.
+func replicate(c *v1alpha1.GlobalServiceCluster, state shift.State, step shift.Step) {
+	c.Replicas, c.Autoscaler = &step.Replicas, v1alpha1.AutoscalerKept
+	if step.Kind == shift.ReplicasDown && slices.ContainsFunc(state.Clusters, func(s shift.Cluster) bool {
+		return s.Name == c.Name && (s.Scaler == shift.Autoscaled || s.Scaler == shift.Lowered)
+	}) {
+		c.Autoscaler = v1alpha1.AutoscalerLowered
+	}
 	switch {
 	case c.NewPods == v1alpha1.PodsFenced:
 		c.FencedPods = max(c.FencedPods, step.Replicas)
@@ -76,10 +82,11 @@ func replicate(c *v1alpha1.GlobalServiceCluster, step shift.Step) {
 	}
 }
 
-// release forgets fences of pods that are gone, and opens clusters that hold none: what comes there next comes at rest.
+// release forgets fences of pods that are gone, gives autoscalers their limits back, and opens clusters that hold none: what comes there next comes at rest.
 func release(clusters []v1alpha1.GlobalServiceCluster, state shift.State) {
 	for _, c := range state.Clusters {
 		p := find(clusters, c.Name)
+		p.Autoscaler = v1alpha1.AutoscalerKept
 		if c.Ready == 0 && c.Sight == shift.Seen {
 			p.NewPods = v1alpha1.PodsOpen
 		}
@@ -108,7 +115,7 @@ func recordOf(state shift.State, now metav1.Time) *v1alpha1.ShiftRecord {
 func mergeClusters(have []v1alpha1.GlobalServiceCluster, state shift.State) []v1alpha1.GlobalServiceCluster {
 	var out []v1alpha1.GlobalServiceCluster
 	for _, c := range state.Clusters {
-		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen, DNS: v1alpha1.DNSNamed}
+		plan := v1alpha1.GlobalServiceCluster{Name: c.Name, Fence: v1alpha1.FenceExact, NewPods: v1alpha1.PodsOpen, DNS: v1alpha1.DNSNamed, Autoscaler: v1alpha1.AutoscalerKept}
 		if i := slices.IndexFunc(have, func(h v1alpha1.GlobalServiceCluster) bool { return h.Name == c.Name }); i >= 0 {
 			plan = have[i]
 		}

@@ -154,7 +154,7 @@ func next(gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceBinding, state s
 		return step, blocked
 	}
 	step.Finished = slices.DeleteFunc(step.Finished, func(name string) bool { return !carriedOut(gs, binding, name) })
-	return step, named(blocked, gs, state.Demand)
+	return step, named(blocked, gs, binding, state.Demand)
 }
 
 // ready says whether the last plan was carried out and something is known of the service: before that there is

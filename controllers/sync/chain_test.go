@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -252,5 +253,45 @@ func (c *chain) admitted(objects map[string]client.Object) {
 		if errs := checkers[kind].Create(c.Context(), fields); len(errs) > 0 {
 			c.Errorf("%s: %v", kind, errs)
 		}
+	}
+}
+
+// Without a global service the limits are lowered when as many as were wanted are ready elsewhere. The hub ends after each
+// write of any controller in turn.
+func TestADrainOfAnAutoscaledCopyWhoseHubEndsAtEveryStepGivesAllBack(t *testing.T) {
+	c := newChain(t, parsed[v1alpha1.FederatedDeployment](t, strings.Replace(web, "replicas: 5", "replicas: 6", 1)))
+	c.settle("c1:3 c2:3")
+	c.scale("c1", new(int32(2)), 5)
+	before := ownedBy(c.hpa("c1"))
+	c.edit("c1", func(d *appsv1.Deployment) { four := int32(4); d.Spec.Replicas = &four })
+	if now := c.turn(true); now != "c1:4 c2:3" {
+		t.Fatalf("what the autoscaler asks for is not left: %s", now)
+	}
+	c.least = 6
+	drain := c.drain("c1")
+	for _, want := range []struct{ held, limits string }{{"c1:0 c2:6", "1 to 1"}, {"c1:3 c2:3", "2 to 5"}} {
+		done := false
+		for range 30 {
+			for i := range c.all {
+				if err := c.all[i](); err != nil {
+					t.Fatal(err)
+				}
+				c.act("c1")
+				c.boot()
+			}
+			if done = c.turn(true) == want.held && c.limitsOf("c1") == want.limits; done {
+				break
+			}
+		}
+		if !done {
+			t.Fatalf("want %+v: limits are %s, %+v", want, c.limitsOf("c1"), c.binding().Spec)
+		}
+		c.admitted(map[string]client.Object{"ResourceBinding": c.binding()})
+		if err := c.Delete(t.Context(), drain); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff(before, ownedBy(c.hpa("c1"))); d != "" {
+		t.Error(d)
 	}
 }

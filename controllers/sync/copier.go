@@ -63,6 +63,9 @@ type task struct {
 	// hold says why a copy that shall go has to stay for now; empty: it may go. whenEmpty: not before its pods are gone.
 	hold      string
 	whenEmpty bool
+	// lowered says that a drain takes the replicas that an autoscaler sets; scalers are those that stand there.
+	lowered bool
+	scalers []*scaler
 }
 
 // outcome is what came of a task.
@@ -71,8 +74,8 @@ type outcome struct {
 	live *unstructured.Unstructured // nil: nothing stands there, or nobody saw
 	seen bool
 	gone bool // the member holds nothing, and nothing is on record
-	// scaled names the autoscaler that owns the replicas; pending is how many pods have no node.
-	scaled  string
+	// scaler is the autoscaler that stands on the workload; pending is how many pods have no node.
+	scaler  *v1alpha1.MemberAutoscaler
 	pending int32
 	err     error // of the hub's own API server: to be tried again at once
 }
@@ -130,20 +133,26 @@ func (c *copier) do(ctx context.Context, t *task) outcome {
 	default:
 		c.write(ctx, m, ref, t, &o)
 	}
+	if o.live != nil && ours(o.live) {
+		o.scaler = t.autoscaler(replicasOf(o.live))
+	}
 	return o
 }
 
 // look reads what of a Deployment its object does not say.
 func (c *copier) look(ctx context.Context, m *member.Member, t *task, o *outcome) error {
-	if t.wish.of.kind != deployments.kind || o.live == nil || !member.Managed(o.live) {
+	if t.wish.of.kind != deployments.kind {
 		return nil
 	}
 	all, err := m.List(ctx, member.Ref{Resource: scalers, Namespace: t.key.Namespace}, "")
 	if err != nil {
 		return err
 	}
-	o.scaled = scalerOf(all, t.key.Name)
-	t.wish.scaled = o.scaled
+	t.scalers = scalersOf(all, t.key.Name)
+	if o.live == nil || !member.Managed(o.live) {
+		return nil
+	}
+	t.wish.scaled = t.owner(replicasOf(o.live))
 	ready, _, _ := unstructured.NestedInt64(o.live.Object, "status", "readyReplicas")
 	if selector := selectorOf(o.live); int64(replicasOf(o.live)) > ready && selector != "" {
 		waiting, err := m.List(ctx, member.Ref{Resource: pods, Namespace: t.key.Namespace}, selector)
@@ -165,21 +174,34 @@ func (c *copier) unseen(ctx context.Context, t *task, err error) outcome {
 	return o
 }
 
-// write makes the copy stand as wished.
-func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
+// clear makes place for a copy, and reports whether one shall be written: none is where none shall run, and none is over what
+// weir did not make.
+func (c *copier) clear(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) bool {
 	switch {
 	case o.live == nil && t.wish.of.kind == deployments.kind && replicasOf(t.wish.object) == 0:
-		o.gone, o.err = true, c.drop(ctx, t.work) // nothing is there, and nothing shall run there.
-		return
+		if c.amended(ctx, t, o, nil, c.giveLimitsBack(ctx, m, t, true)) {
+			o.gone, o.err = true, c.drop(ctx, t.work)
+		}
+		return false
 	case o.live != nil && standsIn(o.live) && !ours(o.live):
 		// What stands in for a Service makes place for one: they are of different makers in the hub.
 		if _, err := m.Delete(ctx, ref); err != nil {
 			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
-			return
+			return false
 		}
 		o.live = nil
 	case o.live != nil && !ours(o.live):
-		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, member.Foreign(t.name, ref, o.live))
+		if c.amended(ctx, t, o, nil, c.giveLimitsBack(ctx, m, t, true)) {
+			trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, member.Foreign(t.name, ref, o.live))
+		}
+		return false
+	}
+	return true
+}
+
+// write makes the copy stand as wished.
+func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
+	if !c.clear(ctx, m, ref, t, o) {
 		return
 	}
 	s, err := stated(&t.wish, o.live)
@@ -192,19 +214,21 @@ func (c *copier) write(ctx context.Context, m *member.Member, ref member.Ref, t 
 		trouble(&o.copy, t.name, &t.wish, t.key.Namespace, t.key.Name, err)
 		return
 	}
-	work, err := c.record(ctx, t, epoch, lowers(&t.wish, o.live))
+	_, _, takes := t.due(applied(o.live))
+	work, err := c.record(ctx, t, epoch, takes || lowers(&t.wish, o.live))
 	if err != nil {
 		o.err = err
 		return
 	}
+	if !c.takeLimits(ctx, m, t, o, work) {
+		return
+	}
 	wrote, ok := c.put(ctx, m, ref, t, o, s, work)
-	if !ok {
+	if !ok || !c.amended(ctx, t, o, work, c.giveLimitsBack(ctx, m, t, false)) {
 		return
 	}
 	say(&o.copy, v1alpha1.SyncSynced, "", "")
-	if t.wish.scaled != "" {
-		scaled(&o.copy, t, o.live)
-	}
+	scaled(&o.copy, t, applied(o.live))
 	o.err = c.told(ctx, work, o.copy, o.live, s.hash, wrote)
 }
 
@@ -214,9 +238,7 @@ func (c *copier) put(ctx context.Context, m *member.Member, ref member.Ref, t *t
 		return false, true
 	}
 	if lowers(&t.wish, o.live) {
-		sure, err := t.confirm(ctx)
-		// What an older leader wrote down, or what was wanted long ago, takes nothing away.
-		if sure = sure && reduces(work, m.Epoch(), c.Now()); err != nil || !sure {
+		if sure, err := c.sure(ctx, m, t, work); err != nil || !sure {
 			say(&o.copy, v1alpha1.SyncPending, "", "")
 			o.err = err
 			return false, false
@@ -252,22 +274,13 @@ func standsIn(live *unstructured.Unstructured) bool {
 	return mcs.StandsIn(live.GetLabels(), live.GetAnnotations(), len(selector) > 0)
 }
 
-// scaled says what it means that an autoscaler owns the replicas.
-func scaled(row *v1alpha1.MemberCopy, t *task, live *unstructured.Unstructured) {
-	state := v1alpha1.SyncSynced
-	if replicasOf(t.wish.object) != replicasOf(live) {
-		state = v1alpha1.SyncPending
-	}
-	say(row, state, v1alpha1.ReasonHPA, fmt.Sprintf(
-		"HorizontalPodAutoscaler %s in %s owns the replicas: weir shall have %d there and changes nothing; delete it, or plan the workload with it in mind",
-		t.wish.scaled, t.name, replicasOf(t.wish.object)))
-}
-
 // remove takes a copy away, and then the record of it.
 func (c *copier) remove(ctx context.Context, m *member.Member, ref member.Ref, t *task, o *outcome) {
 	if o.live == nil || !ours(o.live) {
-		o.live, o.gone = nil, true
-		o.err = c.drop(ctx, t.work)
+		if c.amended(ctx, t, o, t.work, c.giveLimitsBack(ctx, m, t, true)) {
+			o.live, o.gone = nil, true
+			o.err = c.drop(ctx, t.work)
+		}
 		return
 	}
 	if t.whenEmpty && !empty(t.wish.of, o.live) {
@@ -284,6 +297,9 @@ func (c *copier) remove(ctx context.Context, m *member.Member, ref member.Ref, t
 	if err != nil || !sure {
 		say(&o.copy, v1alpha1.SyncPending, "", "")
 		o.err = err
+		return
+	}
+	if !c.amended(ctx, t, o, t.work, c.giveLimitsBack(ctx, m, t, true)) {
 		return
 	}
 	_, err = m.Delete(ctx, ref)

@@ -112,6 +112,9 @@ func (in *deploymentInput) members() []string {
 		for _, c := range in.binding.Spec.Clusters {
 			all[c.Name] = true
 		}
+		for _, name := range in.binding.Spec.Lowered {
+			all[name] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(all))
 }
@@ -138,6 +141,7 @@ func (r *Deployments) task(in *deploymentInput, name string) *task {
 	if in.workload == nil || t.cluster == nil {
 		return t
 	}
+	t.lowered = slices.Contains(in.binding.Spec.Lowered, name)
 	t.base, t.wish.retained = max(in.binding.Generation, 1), in.workload.Spec.RetainedFields
 	plan, decision := in.plan(name)
 	before := recorded(t.work)

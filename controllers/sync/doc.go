@@ -18,6 +18,8 @@
 //   - A copy that stands as it shall gets no write.
 //   - An object that weir did not make is never written, and never deleted: it is a conflict, shown with the way out.
 //   - Of a copy, the template wins over edits in members, but for retained fields and for replicas that an autoscaler owns.
+//   - An autoscaler's limits are lowered for a drain alone, and come back as they were: with the replicas, and wherever the
+//     copy goes. What their owner changed meanwhile is his.
 //   - Replicas are lowered, and copies deleted, only after the plan was read past the cache. A copy that left the placement
 //     goes when it has no replicas any more.
 //   - A template that cannot be read leaves the copies as they are; their replicas still follow the plan.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +39,14 @@ func factsOf(row *v1alpha1.MemberReplicas, live *unstructured.Unstructured) {
 	row.Rollout = rolloutOf(&d)
 }
 
+// applied is how many replicas a copy asks for; none where there is no copy.
+func applied(live *unstructured.Unstructured) int32 {
+	if live == nil {
+		return 0
+	}
+	return replicasOf(live)
+}
+
 // rolloutOf says how far a Deployment's newest template is carried out. More or fewer replicas of it are no rollout.
 func rolloutOf(d *appsv1.Deployment) v1alpha1.RolloutState {
 	for _, c := range d.Status.Conditions {
@@ -51,20 +58,6 @@ func rolloutOf(d *appsv1.Deployment) v1alpha1.RolloutState {
 		return v1alpha1.RolloutProgressing
 	}
 	return v1alpha1.RolloutComplete
-}
-
-// scalerOf is the autoscaler that owns the replicas of a Deployment; empty: none does.
-func scalerOf(all []unstructured.Unstructured, name string) string {
-	for i := range all {
-		var h autoscalingv2.HorizontalPodAutoscaler
-		if recode(all[i].Object, &h) != nil {
-			continue
-		}
-		if t := h.Spec.ScaleTargetRef; t.Kind == deployments.kind && t.Name == name {
-			return h.Name
-		}
-	}
-	return ""
 }
 
 // pendingOf is how many of a Deployment's pods have no node.

@@ -20,7 +20,7 @@ type Metrics struct {
 // NewMetrics registers the metrics.
 func NewMetrics(to prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "weir_sync_writes_total", Help: "Writes of copies of federated objects in members. A copy that stands as it shall gets none.",
+		Name: "weir_sync_writes_total", Help: "Writes of copies of federated objects in members, and of the limits of autoscalers on them. A copy that stands as it shall gets none.",
 	}, []string{"kind", "verb", "outcome"})}
 	if err := to.Register(m.writes); err != nil {
 		return nil, err

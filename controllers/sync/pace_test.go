@@ -31,7 +31,11 @@ func TestACopyIsLookedAtAgainTheSoonerTheMoreIsToCome(t *testing.T) {
 		"being written":       {v1alpha1.MemberReplicas{MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Sight: v1alpha1.SightSeen}}, false, 2 * time.Second},
 		"refused":             {v1alpha1.MemberReplicas{MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncFailed, Sight: v1alpha1.SightSeen}}, true, 10 * time.Second},
 		"not seen":            {v1alpha1.MemberReplicas{Applied: 3, Ready: 3, MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Sight: v1alpha1.SightBlind}}, true, 10 * time.Second},
-		"an autoscaler's":     {v1alpha1.MemberReplicas{Applied: 7, MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Reason: v1alpha1.ReasonHPA}}, true, 30 * time.Second},
+		"an autoscaler's":     {v1alpha1.MemberReplicas{Applied: 7, MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Reason: v1alpha1.ReasonHPA}}, false, 30 * time.Second},
+		"one in a move":       {v1alpha1.MemberReplicas{Applied: 7, MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Reason: v1alpha1.ReasonHPA}}, true, 5 * time.Second},
+		"lowered limits": {v1alpha1.MemberReplicas{
+			Applied: 7, Autoscaler: &v1alpha1.MemberAutoscaler{State: v1alpha1.AutoscalerHeld}, MemberCopy: v1alpha1.MemberCopy{Sync: v1alpha1.SyncPending, Reason: v1alpha1.ReasonHPA},
+		}, true, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pace(&c.row, 3, c.moving); got != c.want {

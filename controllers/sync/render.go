@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,8 @@ type copied struct {
 
 var (
 	deployments = copied{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments"), func() any { return &appsv1.Deployment{} }}
+	// autoscalers are no copies: of them weir writes the limits in a drain.
+	autoscalers = copied{"HorizontalPodAutoscaler", scalers, func() any { return &autoscalingv2.HorizontalPodAutoscaler{} }}
 	services    = copied{"Service", corev1.SchemeGroupVersion.WithResource("services"), func() any { return &corev1.Service{} }}
 )
 

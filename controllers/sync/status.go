@@ -73,7 +73,7 @@ func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, n
 				live = nil // somebody else's replicas are none of this workload's.
 			}
 			factsOf(&row, live)
-			row.Pending = min(o.pending, row.Applied)
+			row.Pending, row.Autoscaler = min(o.pending, row.Applied), o.scaler
 			seen(&row.MemberCopy, now)
 		default:
 			row.Sight = v1alpha1.SightBlind
@@ -92,6 +92,10 @@ func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, n
 // pace is when to look at a member's copy again; moving: replicas are on their way somewhere.
 func pace(row *v1alpha1.MemberReplicas, plan int32, moving bool) time.Duration {
 	switch {
+	case row.Autoscaler != nil && row.Autoscaler.State == v1alpha1.AutoscalerHeld && row.Sync == v1alpha1.SyncPending:
+		return lookMoving // its limits have just been lowered, or come back
+	case row.Reason == v1alpha1.ReasonHPA && moving:
+		return lookWaiting // it may be what the move waits for
 	case row.Reason == v1alpha1.ReasonHPA:
 		return lookAgain
 	case row.Sync == v1alpha1.SyncFailed || row.Sync == v1alpha1.SyncConflict || row.Sight == v1alpha1.SightBlind:

@@ -123,10 +123,11 @@ func (f *Fleet) leftCopies() []string {
 	for i := range f.Works {
 		w := &f.Works[i]
 		kind := "Service"
+		of := ""
 		if w.Labels[v1alpha1.LabelWorkKind] == "deployment" {
-			kind = "Deployment"
+			kind, of = "Deployment", "; of an autoscaler on it, limits that a drain lowered ("+member.AnnotationLimits+")"
 		}
-		out = append(out, fmt.Sprintf("%s %s/%s, a copy of Federated%s", kind, w.Labels[v1alpha1.LabelWorkNamespace], w.Labels[v1alpha1.LabelWorkName], kind))
+		out = append(out, fmt.Sprintf("%s %s/%s, a copy of Federated%s%s", kind, w.Labels[v1alpha1.LabelWorkNamespace], w.Labels[v1alpha1.LabelWorkName], kind, of))
 	}
 	slices.Sort(out)
 	return out

@@ -48,8 +48,10 @@ func (b Blocked) Sentence() string {
 			b.Subject, b.Cluster, count(b.Have, "ready replica"), b.Need)
 	case NotReady, NoCapacity, LastCluster, LastCopy, DisruptionBudget, HeldByFloor:
 		return b.replicas()
-	case DecisionAwaited, RolloutUnderWay, AutoscalerOwns, SharedPods:
+	case DecisionAwaited, RolloutUnderWay, SharedPods:
 		return b.others()
+	case AutoscalerOwns:
+		return b.autoscaler()
 	case CannotSee, StillCached, NotQuiet, WorkInFlight, PodsLeaving:
 		return b.pods()
 	}
@@ -136,9 +138,21 @@ func (b Blocked) others() string {
 		return "waiting for the scheduler: the division in force was decided before a drain was asked for, or taken back"
 	case RolloutUnderWay:
 		return fmt.Sprintf("waiting for the rollout in %s: its pods are being replaced; if it is stuck, correct the template or roll it back", b.Cluster)
-	case SharedPods:
-		return fmt.Sprintf("waiting for service %s, which is behind the same pods of %s: the fence takes a pod from both, so they leave it together; see what that service waits for, or give it pods of its own", b.Subject, b.Cluster)
 	default:
-		return fmt.Sprintf("waiting: an autoscaler in %s sets the replicas there; remove it (HorizontalPodAutoscaler, ScaledObject), and weir divides them", b.Cluster)
+		return fmt.Sprintf("waiting for service %s, which is behind the same pods of %s: the fence takes a pod from both, so they leave it together; see what that service waits for, or give it pods of its own", b.Subject, b.Cluster)
 	}
+}
+
+func (b Blocked) autoscaler() string {
+	name := ""
+	if b.Subject != "" {
+		name = " (" + b.Subject + ")"
+	}
+	switch {
+	case b.Note:
+		return fmt.Sprintf("an autoscaler%s keeps %s in %s, decided: %d; weir leaves them", name, count(b.Have, "replica"), b.Cluster, b.Need)
+	case b.Wakes == AutoscalerRaised:
+		return fmt.Sprintf("waiting: an autoscaler%s asks for %s in %s, needed: %d; raise its minReplicas there to %d (minReplicaCount of a ScaledObject)", name, count(b.Have, "replica"), b.Cluster, b.Need, b.Need)
+	}
+	return fmt.Sprintf("waiting: a ScaledObject of KEDA%s sets the replicas in %s and would undo what weir lowers; pause it (autoscaling.keda.sh/paused-replicas) or remove it, and weir goes on", name, b.Cluster)
 }

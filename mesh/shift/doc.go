@@ -31,8 +31,10 @@
 // come first.
 //
 // Others may be at a workload that weir owns. While its pods are being replaced none of
-// them goes and no weight rises on them; where an autoscaler sets the replicas, weir does
-// not; and where a goal is newer than the decision that the targets are of, only what goes
+// them goes and no weight rises on them. Where an autoscaler sets the replicas, weir does
+// not: what it asks for beyond what was decided stays, and what it asks for too little is
+// said. A drain alone takes its pods, by lowering its limits, and ReplicasUp gives those back;
+// an autoscaler whose limits somebody else keeps is waited for. And where a goal is newer than the decision that the targets are of, only what goes
 // back to its start moves. Pods that are not ready serve nobody: where too many were asked
 // for, those go first, and need no fence.
 //

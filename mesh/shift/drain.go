@@ -165,7 +165,7 @@ func (p *plan) mayTake(i int, to int32) bool {
 		p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 	case c.Hold == RollingOut:
 		p.block(Blocked{Code: RolloutUnderWay, Cluster: c.Name, Wakes: RolloutDone})
-	case c.Hold == Autoscaled:
+	case c.Scaler == Operated && c.Applied > 0:
 		p.block(Blocked{Code: AutoscalerOwns, Cluster: c.Name, Wakes: AutoscalerGone})
 	case to >= c.Applied:
 		p.block(Blocked{Code: HeldByFloor, Cluster: c.Name, Wakes: FloorLowered, Have: c.Floor, Need: p.pods[i]})

@@ -161,11 +161,9 @@ const (
 	// RollingOut means that its pods are being replaced: which of them would go, or serve in
 	// a moment, nobody can say.
 	RollingOut
-	// Autoscaled means that an autoscaler sets its replicas, so weir must not.
-	Autoscaled
 )
 
-var holdNames = []string{"Unheld", "RollingOut", "Autoscaled"}
+var holdNames = []string{"Unheld", "RollingOut"}
 
 // String returns the name that files and sentences use.
 func (h Hold) String() string { return nameOf(holdNames, uint8(h)) }
@@ -175,6 +173,38 @@ func (h Hold) MarshalText() ([]byte, error) { return textOf(holdNames, uint8(h))
 
 // UnmarshalText reads a name that MarshalText wrote.
 func (h *Hold) UnmarshalText(text []byte) error { return parse(holdNames, "Hold", text, (*uint8)(h)) }
+
+// Scaler says who else sets the replicas of a workload that weir owns.
+type Scaler uint8
+
+// The closed list of Scaler values.
+const (
+	// Unscaled means nobody.
+	Unscaled Scaler = iota
+	// Autoscaled means an autoscaler, between limits that weir may lower where a cluster is
+	// drained. Elsewhere the number is the autoscaler's. It does nothing to a workload that
+	// asks for no replicas.
+	Autoscaled
+	// Lowered means an autoscaler whose limits weir has lowered to what is applied. ReplicasUp
+	// gives them back.
+	Lowered
+	// Operated means an autoscaler whose limits somebody else keeps, and would undo what weir
+	// does to them. It may ask for replicas where there are none.
+	Operated
+)
+
+var scalerNames = []string{"Unscaled", "Autoscaled", "Lowered", "Operated"}
+
+// String returns the name that files and sentences use.
+func (s Scaler) String() string { return nameOf(scalerNames, uint8(s)) }
+
+// MarshalText writes the name; an unknown value is an error.
+func (s Scaler) MarshalText() ([]byte, error) { return textOf(scalerNames, uint8(s)) }
+
+// UnmarshalText reads a name that MarshalText wrote.
+func (s *Scaler) UnmarshalText(text []byte) error {
+	return parse(scalerNames, "Scaler", text, (*uint8)(s))
+}
 
 // Entry says how new pods of a cluster come up.
 type Entry uint8

@@ -191,7 +191,7 @@ func (w *world) text(u *suite) string {
 	var b strings.Builder
 	for i := range u.before {
 		c := w.cells[i]
-		fmt.Fprintf(&b, "%s{%s %d/%d/%d %s %s %s %s %s}", cellNames[i], c.goal, c.applied, c.ready, c.fenced, c.entry, c.dns, c.quiet, c.flight, c.sight)
+		fmt.Fprintf(&b, "%s{%s %d/%d/%d %s %s %s %s %s %s}", cellNames[i], c.goal, c.applied, c.ready, c.fenced, c.entry, c.dns, c.quiet, c.flight, c.sight, c.scaler)
 	}
 	for _, x := range w.proxies {
 		fmt.Fprintf(&b, " p{%v w=%v f=%v st=%d}", u.splits[x.split][:len(u.before)], x.weights, x.fence, x.status)

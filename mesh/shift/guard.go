@@ -123,6 +123,8 @@ func (p *plan) capacityWakes() Event {
 		switch {
 		case c.Sight == Blind:
 			wakes = SightBack
+		case p.scaled(i) && !p.leaving[i] && c.Applied < p.pods[i]:
+			return AutoscalerRaised // Pods that are there beyond what is asked for are on their way out.
 		case c.Ready < expected:
 			return p.podsWake(i)
 		}
@@ -136,8 +138,8 @@ func (p *plan) capacityWakes() Event {
 // podsWake is the event that brings the pods which cluster i lacks: those that were asked
 // for become ready, or weir may ask again.
 func (p *plan) podsWake(i int) Event {
-	if c := &p.Clusters[i]; p.Replicas == Owned && c.Hold == Autoscaled && c.Ready >= c.Applied {
-		return AutoscalerGone
+	if c := &p.Clusters[i]; p.scaled(i) && c.Ready >= c.Applied {
+		return AutoscalerRaised
 	}
 	return ReplicasReady
 }

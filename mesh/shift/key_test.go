@@ -39,8 +39,9 @@ func (w *world) pack() key {
 		a.put(uint8(c.flight), 2)
 		a.put(uint8(c.sight), 1)
 		a.put(uint8(c.goal), 3)
-		a.flag(c.floor)
-		a.put(uint8(c.hold), 2)
+		a.put(uint8(c.scaler), 2)
+		b.flag(c.floor)
+		b.put(uint8(c.hold), 1)
 	}
 	for _, x := range w.proxies {
 		b.put(x.split, 6)
@@ -96,7 +97,7 @@ func (k key) unpack() world {
 	for i := range w.cells {
 		w.cells[i] = cell{
 			applied: a.get(2), ready: a.get(2), fenced: a.get(2), entry: Entry(a.get(1)), dns: DNS(a.get(2)),
-			quiet: Quiet(a.get(3)), flight: InFlight(a.get(2)), sight: Sight(a.get(1)), goal: Goal(a.get(3)), floor: a.flag(), hold: Hold(a.get(2)),
+			quiet: Quiet(a.get(3)), flight: InFlight(a.get(2)), sight: Sight(a.get(1)), goal: Goal(a.get(3)), scaler: Scaler(a.get(2)), floor: b.flag(), hold: Hold(b.get(1)),
 		}
 	}
 	for i := range w.proxies {

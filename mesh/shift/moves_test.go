@@ -13,7 +13,9 @@ func (u *suite) apply(w world, step Step) world {
 	}
 	switch step.Kind {
 	case ReplicasUp, ReplicasDown:
-		w.cells[i].applied = uint8(step.Replicas)
+		c := &w.cells[i]
+		c.applied = uint8(step.Replicas)
+		c.scaler = limited(c.scaler, step.Kind)
 	case Rules:
 		w.rules = Waiting
 		w.writeWeights()
@@ -65,6 +67,18 @@ func (u *suite) apply(w world, step Step) world {
 	}
 	w.settle()
 	return w
+}
+
+// limited is what becomes of an autoscaler when weir sets the replicas: on the way down its
+// limits are lowered, on the way up they are given back.
+func limited(s Scaler, kind Kind) Scaler {
+	switch {
+	case s == Autoscaled && kind == ReplicasDown:
+		return Lowered
+	case s == Lowered && kind == ReplicasUp:
+		return Autoscaled
+	}
+	return s
 }
 
 func (w *world) writeWeights() {
@@ -239,8 +253,11 @@ func (u *suite) cellMoves(w world, i int, emit func(Event, world)) {
 	if c.hold == RollingOut {
 		with(RolloutDone, func(c *cell) { c.hold = Unheld })
 	}
-	if c.hold == Autoscaled {
-		with(AutoscalerGone, func(c *cell) { c.hold = Unheld })
+	if c.scaler == Operated {
+		with(AutoscalerGone, func(c *cell) { c.scaler = Unscaled })
+	}
+	if c.scaled() && int32(c.applied) < u.wanted(&w, i) {
+		with(AutoscalerRaised, func(c *cell) { c.applied++ })
 	}
 	empty := u.leaves(&w, i) && w.weights != Unwritten && u.splits[w.wrote][i] == 0
 	if c.entry == Free && c.fenced == 0 && !empty {
@@ -349,7 +366,11 @@ func (u *suite) cellFaults(w world, i int, emit func(world)) {
 	with(blind, c.sight == Seen, func(c *cell) { c.sight = Blind })
 	with(arrival, c.quiet == Once || c.quiet == Twice, func(c *cell) { c.quiet, c.flight = Busy, SomeWork })
 	with(roll, c.hold == Unheld && u.replicas == Owned, func(c *cell) { c.hold = RollingOut })
-	with(scale, c.hold == Unheld && u.replicas == Owned, func(c *cell) { c.hold = Autoscaled })
+	with(scale, c.scaler == Unscaled && u.replicas == Owned, func(c *cell) { c.scaler = Autoscaled })
+	with(operate, c.scaler == Unscaled && u.replicas == Owned, func(c *cell) { c.scaler = Operated })
+	with(rescale, c.scaler == Autoscaled && c.applied > 1, func(c *cell) { c.applied-- })
+	with(rescale, c.scaler == Autoscaled && c.applied > 0 && c.applied < 3, func(c *cell) { c.applied++ })
+	with(rescale, c.scaler != Unscaled, func(c *cell) { c.scaler = Unscaled })
 	with(floor, !c.floor && c.goal == Drain && u.replicas == Owned, func(c *cell) { c.floor = true })
 }
 

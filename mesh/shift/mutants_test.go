@@ -147,7 +147,8 @@ func safetyMutants() []mutant {
 		},
 		{name: "pods go in mid-rollout", breaks: Emptied, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
 		{name: "weight rises in mid-rollout", breaks: Carried, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
-		{name: "two set one number", breaks: Kept, lie: each(whichever, func(c *Cluster) { c.Hold = Unheld })},
+		{name: "two set one number", breaks: Kept, lie: each(whichever, func(c *Cluster) { c.Scaler = Unscaled })},
+		{name: "limits that somebody keeps are lowered", breaks: Kept, lie: each(drains, func(c *Cluster) { c.Scaler = min(c.Scaler, Autoscaled) })},
 		{
 			name: "a part goes unfenced", breaks: Emptied,
 			bend: func(s State, step Step, why []Blocked) (Step, []Blocked) {
@@ -269,7 +270,7 @@ func hunting() []*suite {
 		},
 		{
 			name: "held", replicas: Owned, before: []int32{1, 2}, grown: []int32{0, 3}, goals: drain,
-			demand: 3, faults: 1, kinds: roll | scale | reconsult, users: true,
+			demand: 3, faults: 1, kinds: roll | scale | operate | reconsult, users: true,
 		},
 		{
 			name: "a part", replicas: Owned, before: []int32{2, 1}, grown: []int32{1, 2}, goals: []Goal{Move, Move},

@@ -53,6 +53,7 @@ func newPlan(s State) *plan {
 		default:
 			p.pods[i] = c.Target.Replicas
 		}
+		p.leaveToScaler(i)
 		empties := p.Replicas == Owned && p.pods[i] == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
 		p.leaving[i] = c.Goal == Drain || empties
 		if p.Fence.Level == Unwritten && (c.Entry == Shut || c.Fenced > 0) {
@@ -61,6 +62,7 @@ func newPlan(s State) *plan {
 	}
 	p.admit()
 	p.want = p.shares()
+	p.acceptScalers()
 	return p
 }
 

@@ -86,7 +86,10 @@ func open(c *Cluster) int32 {
 // goes reports whether the cluster shall end without traffic: the user drains it, or its
 // last pods shall go.
 func (o *oracle) goes(c *Cluster) bool {
-	return c.Goal == Drain || o.b.Replicas == Owned && o.end(c).Replicas == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
+	if c.Goal == Drain {
+		return true
+	}
+	return o.b.Replicas == Owned && !o.keptByScaler(c) && o.end(c).Replicas == 0 && (c.Goal == Move || c.Applied > 0 || c.Ready > 0)
 }
 
 // end is what c shall hold in the end: its start, where aborts are all that is asked
@@ -264,7 +267,7 @@ func (o *oracle) kept() bool {
 	fences := false
 	for i := range o.b.Clusters {
 		a := &o.a.Clusters[i]
-		if a.Applied != o.b.Clusters[i].Applied && o.busy(a, Autoscaled) {
+		if !o.leavesScaler(&o.b.Clusters[i], a) {
 			return false // Two that set one number take away what the other one keeps.
 		}
 		outside += open(a)
@@ -299,6 +302,9 @@ func (o *oracle) backwards() bool {
 // comes off, and its fence off, proven, before it gets weight.
 func (o *oracle) givesInOrder(b, a *Cluster) bool {
 	owned, end := o.b.Replicas == Owned, o.end(b)
+	if o.keptByScaler(b) {
+		end.Replicas = b.Applied
+	}
 	if (a.Fenced < b.Fenced || b.Entry == Shut && a.Entry == Free) && owned && b.Ready < end.Replicas {
 		return false
 	}
@@ -354,7 +360,9 @@ func (o *oracle) stands() bool {
 }
 
 // back reports whether a cluster that stays has the pods that it shall have.
-func (o *oracle) back(c *Cluster) bool { return o.b.Replicas == Plain || c.Ready >= o.end(c).Replicas }
+func (o *oracle) back(c *Cluster) bool {
+	return o.b.Replicas == Plain || c.Ready >= o.end(c).Replicas || o.keptByScaler(c) && c.Ready >= c.Applied
+}
 
 func (o *oracle) oneWrite() bool {
 	var writes Subject

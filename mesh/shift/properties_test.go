@@ -90,7 +90,8 @@ func clusters(t *rapid.T, i int) Cluster {
 		Quiet:    pick(t, "quiet", Busy, Once, Twice, Overdue, NotMeasured),
 		InFlight: pick(t, "inFlight", SomeWork, NoWork, WorkOverdue, WorkNotMeasured),
 		Sight:    pick(t, "sight", Seen, Seen, Seen, Blind),
-		Hold:     pick(t, "hold", Unheld, Unheld, Unheld, RollingOut, Autoscaled),
+		Hold:     pick(t, "hold", Unheld, Unheld, Unheld, RollingOut),
+		Scaler:   pick(t, "scaler", Unscaled, Unscaled, Autoscaled, Lowered, Operated),
 	}
 	c.Fenced = rapid.Int32Range(0, c.Ready).Draw(t, "fenced")
 	return c

@@ -50,7 +50,8 @@ const (
 	DecisionAwaited
 	// RolloutUnderWay: a workload is replacing its pods.
 	RolloutUnderWay
-	// AutoscalerOwns: an autoscaler sets the replicas.
+	// AutoscalerOwns: an autoscaler sets the replicas, and weir needs another number of them. As a
+	// note: it keeps more than were decided, and weir leaves them.
 	AutoscalerOwns
 	// SharedPods: another service is behind the pods that are to be fenced, and does not spare them yet ([Spares]).
 	SharedPods
@@ -100,13 +101,15 @@ const (
 	DecisionMade
 	// RolloutDone: the workload has its new pods, or its old ones again.
 	RolloutDone
-	// AutoscalerGone: the autoscaler was removed.
+	// AutoscalerGone: the autoscaler was removed, or is nobody else's any more.
 	AutoscalerGone
 	// SharerReady: the other service on the same pods can do without them, or is not on them any more.
 	SharerReady
+	// AutoscalerRaised: the autoscaler asks for more, or was removed.
+	AutoscalerRaised
 )
 
-var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone", "SharerReady"}
+var eventNames = []string{"ProofArrived", "LeaseRenewed", "ReplicasReady", "PodsGone", "CacheExpired", "WentQuiet", "WorkDone", "SightBack", "ForeignGone", "ConsentGiven", "DrainEnded", "FloorLowered", "DecisionMade", "RolloutDone", "AutoscalerGone", "SharerReady", "AutoscalerRaised"}
 
 // String returns the name that files and sentences use.
 func (e Event) String() string { return nameOf(eventNames, uint8(e)) }

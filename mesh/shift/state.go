@@ -95,6 +95,9 @@ type Cluster struct {
 	Floor int32 `json:"floor,omitempty"`
 	// Hold says who else is at the workload just now.
 	Hold Hold `json:"hold,omitzero"`
+	// Scaler says who else sets the replicas. Where an autoscaler does, Applied is what that
+	// asks for.
+	Scaler Scaler `json:"scaler,omitzero"`
 
 	// Applied is the replicas asked of the workload, Ready the pods that serve, Fenced
 	// the ready pods that bear the fence (never more than Ready).

@@ -72,11 +72,31 @@ func suites() []*suite {
 		},
 		{
 			name: "move, held", replicas: Owned, before: []int32{2, 1}, grown: []int32{1, 2}, goals: []Goal{Move, Move},
-			demand: 3, faults: 2, kinds: roll | scale | reconsult | lapse | lose | blind, users: true,
+			demand: 3, faults: 2, kinds: roll | scale | operate | reconsult | lapse | lose | blind, users: true,
 		},
 		{
 			name: "drain, held", replicas: Owned, dns: true, before: []int32{1, 2}, grown: []int32{0, 3}, goals: drain,
-			demand: 3, faults: 2, kinds: roll | scale | reconsult | lapse | lose, users: true,
+			demand: 3, faults: 2, kinds: roll | scale | operate | rescale | reconsult | lapse | lose, users: true,
+		},
+		{
+			name: "drain, autoscaled", replicas: Owned, dns: true, before: []int32{2, 1}, grown: []int32{0, 3}, goals: drain, scalers: []Scaler{Autoscaled, Unscaled},
+			demand: 3, maxStep: 500, step: 1, faults: 2, kinds: lapse | empty | rescale | blind | roll, users: true, minds: true,
+		},
+		{
+			name: "drain, autoscaled everywhere", replicas: Owned, before: []int32{2, 1}, grown: []int32{0, 3}, goals: drain, scalers: []Scaler{Autoscaled, Autoscaled},
+			demand: 3, maxStep: 500, faults: 2, kinds: base | rescale | lose, users: true,
+		},
+		{
+			name: "drain, autoscaled, fence only", replicas: Owned, steering: OnDemand, before: []int32{2, 1, 1}, grown: []int32{0, 2, 2}, goals: three, scalers: []Scaler{Autoscaled, Autoscaled, Unscaled},
+			demand: 3, step: 1, faults: 2, kinds: crash | lapse | empty | rescale | operate, users: true,
+		},
+		{
+			name: "drain, operated", replicas: Owned, before: []int32{1, 2}, grown: []int32{0, 3}, goals: drain, scalers: []Scaler{Operated, Operated},
+			demand: 3, faults: 1, kinds: base | rescale, users: true,
+		},
+		{
+			name: "move, autoscaled", replicas: Owned, before: []int32{2, 1}, grown: []int32{0, 3}, goals: []Goal{Move, Move}, scalers: []Scaler{Autoscaled, Unscaled},
+			demand: 3, faults: 2, kinds: base | rescale, users: true,
 		},
 		{
 			name: "scale down", replicas: Owned, before: []int32{3, 2}, grown: []int32{1, 1}, goals: []Goal{Move, Move},

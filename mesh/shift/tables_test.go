@@ -165,6 +165,8 @@ func (b *bench) fact(t *testing.T, c *Cluster, key, value string) {
 		read(t, &c.Entry, value)
 	case "hold":
 		read(t, &c.Hold, value)
+	case "scaler":
+		read(t, &c.Scaler, value)
 	case "wrote": // And held by every proxy.
 		c.Wrote = Permille(number(t, value))
 		c.HeldLo, c.HeldHi = c.Wrote, c.Wrote
@@ -263,6 +265,7 @@ func (b *bench) do(step Step) {
 	switch step.Kind {
 	case ReplicasUp, ReplicasDown:
 		c.Applied = step.Replicas
+		c.Scaler = limited(c.Scaler, step.Kind)
 	case Rules:
 		b.s.Rules = Proof{Level: Waiting, Lease: Fresh}
 	case Split:
@@ -360,6 +363,8 @@ func (b *bench) happen(x Blocked) {
 		c.Accepted = true
 	case FloorLowered:
 		c.Floor = 0
+	case AutoscalerRaised:
+		c.Applied = max(c.Applied, x.Need)
 	default: // A walk proves everything itself, and undoes no drain.
 	}
 }

@@ -18,8 +18,8 @@ func (p *plan) replicasUp() (Step, bool) {
 			p.block(Blocked{Code: CannotSee, Cluster: c.Name, Wakes: SightBack})
 			continue
 		}
-		if c.Hold == Autoscaled {
-			p.block(Blocked{Code: AutoscalerOwns, Cluster: c.Name, Wakes: AutoscalerGone})
+		if p.scaled(i) {
+			p.block(Blocked{Code: AutoscalerOwns, Cluster: c.Name, Wakes: AutoscalerRaised, Have: c.Applied, Need: p.lacks(i)})
 			continue
 		}
 		return Step{Kind: ReplicasUp, Goal: c.Goal, Cluster: c.Name, Replicas: p.pods[i]}, true
@@ -41,8 +41,11 @@ func (p *plan) unfence() (Step, bool) {
 			continue
 		}
 		need := p.pods[i]
-		if p.Replicas == Plain {
+		switch {
+		case p.Replicas == Plain:
 			need = min(1, int32(p.want[i]))
+		case p.scaled(i): // More do not come without traffic, and weights rise only as far as these carry.
+			need = min(need, c.Applied)
 		}
 		if c.Ready < need {
 			p.block(Blocked{Code: NotReady, Cluster: c.Name, Wakes: p.podsWake(i), Have: c.Ready, Need: need})

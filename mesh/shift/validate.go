@@ -68,6 +68,7 @@ func validateCluster(s *State, c *Cluster) error {
 		inRange("heldLo", int64(c.HeldLo), int64(c.HeldHi)),
 		inRange("heldHi", int64(c.HeldHi), int64(Whole)),
 		known("hold", holdNames, uint8(c.Hold)),
+		known("scaler", scalerNames, uint8(c.Scaler)),
 		known("goal", goalNames, uint8(c.Goal)),
 		known("entry", entryNames, uint8(c.Entry)),
 		known("dns", dnsNames, uint8(c.DNS)),

@@ -32,6 +32,7 @@ type cell struct {
 	goal                   Goal
 	floor                  bool
 	hold                   Hold
+	scaler                 Scaler
 }
 
 // proxy stands for all proxies that behave alike.
@@ -60,6 +61,7 @@ type suite struct {
 	grown    []int32 // The division while a cluster leaves, or is moved to.
 	regrown  []int32 // What the division may be changed to on the way; nil: it stands.
 	goals    []Goal
+	scalers  []Scaler // Who sets the replicas besides weir; nil: nobody.
 	demand   int32
 	budget   int32
 	maxStep  Permille
@@ -90,6 +92,8 @@ const (
 	lose      // One pod.
 	roll      // A rollout begins.
 	scale     // An autoscaler appears.
+	operate   // One whose limits somebody else keeps.
+	rescale   // An autoscaler asks for one more or less, or is removed.
 	reconsult // The goals are no longer those that were decided on.
 )
 
@@ -149,6 +153,9 @@ func (u *suite) start() world {
 			}
 		}
 		w.cells[i] = cell{applied: uint8(r), ready: uint8(r), sight: Seen, dns: d, goal: u.goals[i]}
+		if u.scalers != nil {
+			w.cells[i].scaler = u.scalers[i]
+		}
 	}
 	for i := range w.proxies {
 		w.proxies[i] = proxy{split: first, weights: true, fence: true}
@@ -166,14 +173,43 @@ func (u *suite) aim(w *world) []int32 {
 
 // moves reports whether a move to another division is under way, or was carried out.
 func (u *suite) moves(w *world) bool {
-	moved := !w.record
+	moved, scaled := !w.record, false
 	for i := range u.before {
 		if w.record && w.cells[i].goal == Move {
 			return true
 		}
 		moved = moved && int32(w.cells[i].applied) == u.aim(w)[i]
+		scaled = scaled || w.cells[i].scaled()
+	}
+	if scaled && !w.record { // Replicas do not tell it: an autoscaler keeps what it likes.
+		aim := u.aim(w)
+		moved = u.splits[w.wrote] == u.shares(aim, func(i int) bool { return aim[i] > 0 })
 	}
 	return moved && slices.Contains(u.goals, Move)
+}
+
+// scaled reports whether an autoscaler sets the cell's replicas.
+func (c *cell) scaled() bool {
+	return c.applied > 0 && c.scaler == Autoscaled || c.scaler == Operated
+}
+
+// wanted is how many pods cell i shall have in the end.
+func (u *suite) wanted(w *world, i int) int32 {
+	back, leaving := false, u.moves(w)
+	for j := range u.before {
+		leaving = leaving || u.leaves(w, j)
+		back = back || w.cells[j].goal == Abort
+	}
+	for j := range u.before {
+		back = back && (w.cells[j].goal == Stay || w.cells[j].goal == Abort)
+	}
+	switch {
+	case u.leaves(w, i):
+		return 0
+	case leaving && !back:
+		return u.aim(w)[i]
+	}
+	return u.before[i]
 }
 
 func (u *suite) leaves(w *world, i int) bool {
@@ -223,7 +259,7 @@ func (u *suite) common(w *world) State {
 			Before:  Place{Replicas: u.before[i], Share: u.splits[0][i]},
 			Target:  Place{Replicas: u.before[i], Share: target[i]},
 			Applied: int32(k.applied), Ready: int32(k.ready), Fenced: int32(k.fenced), Entry: k.entry,
-			DNS: k.dns, Quiet: k.quiet, InFlight: k.flight, Sight: k.sight, Hold: k.hold,
+			DNS: k.dns, Quiet: k.quiet, InFlight: k.flight, Sight: k.sight, Hold: k.hold, Scaler: k.scaler,
 		}
 		if leaving {
 			c.Target.Replicas = u.aim(w)[i]

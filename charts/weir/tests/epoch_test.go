@@ -29,6 +29,12 @@ func made(apiVersion, kind, hub, epoch string) string {
 	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {namespace: demo, name: echo, labels: {app.kubernetes.io/managed-by: weir}%s}}", apiVersion, kind, marks)
 }
 
+// scaler is an autoscaler with these labels, the marks of a hub and an epoch, and more of its spec.
+func scaler(labels, hub, epoch, spec string) string {
+	return fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {namespace: demo, name: web, labels: {%s}, annotations: {weir.io/hub: %q, weir.io/epoch: %q}}, "+
+		"spec: {scaleTargetRef: {kind: Deployment, name: web}, maxReplicas: 3%s}}", labels, hub, epoch, spec)
+}
+
 func fenced(labels, hub, epoch string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {namespace: demo, name: p, labels: {%s}, annotations: {weir.io/hub: %q, weir.io/epoch: %q}}}", labels, hub, epoch)
 }
@@ -72,6 +78,10 @@ func TestAMemberRefusesWhatBearsAnOlderEpochOrAnotherHub(t *testing.T) {
 		"a fence taken off":           {write{resource: "pods", object: fenced("", "h1", "5"), old: fenced("istio.io/draining: 'true'", "h1", "6")}, "a newer leader"},
 		"a generation of an older":    {write{resource: "pods", object: fenced("weir.io/fence: '3'", "h1", "5"), old: fenced("", "", "")}, "a newer leader"},
 		"a kubelet":                   {write{by: "system:node:n1", resource: "pods", object: fenced("weir.io/fence: '3'", "h1", "5"), old: fenced("weir.io/fence: '3'", "h1", "5")}, ""},
+		"limits are lowered":          {write{resource: "horizontalpodautoscalers", object: scaler("weir.io/limits: lowered", "h1", "6", ""), old: scaler("", "", "", "")}, ""},
+		"limits, by an older one":     {write{resource: "horizontalpodautoscalers", object: scaler("weir.io/limits: lowered", "h1", "5", ""), old: scaler("", "", "", "")}, "a newer leader"},
+		"limits given back by it":     {write{resource: "horizontalpodautoscalers", object: scaler("", "h1", "5", ""), old: scaler("weir.io/limits: lowered", "h1", "6", "")}, "a newer leader"},
+		"an owner changes limits":     {write{by: "alice", resource: "horizontalpodautoscalers", object: scaler("weir.io/limits: lowered", "h1", "5", ""), old: scaler("weir.io/limits: lowered", "h1", "5", "")}, ""},
 		"a leader takes the cluster":  {write{resource: "federationepochs", object: epoch("h1", "7"), old: epoch("h1", "6")}, ""},
 		"an older one looks for this": {write{resource: "federationepochs", object: epoch("h1", "5"), old: epoch("h1", "6")}, "a newer leader"},
 		"another hub takes it":        {write{resource: "federationepochs", object: epoch("h2", "7"), old: epoch("h1", "6")}, "belongs to the hub h1"},
@@ -127,13 +137,52 @@ func TestAnEpochThatIsGoneStopsNobodyElsesWrites(t *testing.T) {
 		"a Service":    {by: "alice", resource: "services", object: "{apiVersion: v1, kind: Service, metadata: {name: a}}"},
 		"a Deployment": {by: "alice", resource: "deployments", object: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, labels: {app.kubernetes.io/managed-by: Helm}}}"},
 		"a pod":        {by: "alice", resource: "pods", object: fenced("app: a", "", ""), old: fenced("app: b", "", "")},
-		"a new pod":    {by: "alice", resource: "pods", object: fenced("weir.io/fence: '3'", "", "")},
+		"an autoscaler": {
+			by: "alice", resource: "horizontalpodautoscalers", object: scaler("app: a", "", "", ""), old: scaler("app: b", "", "", ""),
+		},
+		"a new pod": {by: "alice", resource: "pods", object: fenced("weir.io/fence: '3'", "", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := refused(t, nil, w); got != "" {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+func TestTheGuardLetsTheHubChangeAnAutoscalersLimitsAndNothingElseOfIt(t *testing.T) {
+	guard := policies(t, "weir-guard-autoscalers")[0]
+	own := scaler("app: a", "h1", "6", "")
+	lowered := "app: a, weir.io/limits: lowered"
+	for name, c := range map[string]struct {
+		object, old string
+		want        string
+	}{
+		"lowered":            {scaler(lowered, "h1", "6", ", minReplicas: 1"), own, ""},
+		"lowered further":    {scaler(lowered, "h1", "7", ", minReplicas: 1"), scaler(lowered, "h1", "6", ", minReplicas: 2"), ""},
+		"given back":         {own, scaler(lowered, "h1", "6", ", minReplicas: 1"), ""},
+		"kept beside":        {strings.Replace(scaler(lowered, "h1", "6", ""), "weir.io/hub", "weir.io/autoscaler-limits: x, weir.io/hub", 1), own, ""},
+		"without the label":  {scaler("app: a", "h1", "6", ", minReplicas: 1"), own, "only while it bears the label"},
+		"another label":      {scaler("app: b, weir.io/limits: lowered", "h1", "6", ""), own, "and no other"},
+		"a label taken off":  {scaler("weir.io/limits: lowered", "h1", "6", ""), own, "and no other"},
+		"another annotation": {strings.Replace(scaler(lowered, "h1", "6", ""), "weir.io/hub", "note: x, weir.io/hub", 1), own, "beside its own marks"},
+		"another target":     {strings.Replace(scaler(lowered, "h1", "6", ""), "name: web}, max", "name: other}, max", 1), own, "nothing else of its spec"},
+		"metrics":            {scaler(lowered, "h1", "6", ", metrics: [{type: Resource}]"), own, "nothing else of its spec"},
+		"behavior":           {scaler(lowered, "h1", "6", ", behavior: {scaleDown: {selectPolicy: Disabled}}"), own, "nothing else of its spec"},
+		"behavior, changed": {
+			scaler(lowered, "h1", "6", ", behavior: {scaleDown: {selectPolicy: Disabled}}"), scaler("app: a", "h1", "6", ", behavior: {scaleDown: {selectPolicy: Max}}"), "nothing else of its spec",
+		},
+		"an owner": {strings.Replace(scaler(lowered, "h1", "6", ""), "name: web, labels", "name: web, ownerReferences: [{kind: A, name: a, uid: u}], labels", 1), own, "finalizers or owners"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := refusal(t, guard, nil, write{resource: "horizontalpodautoscalers", object: c.object, old: c.old})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("want %q, got %v", c.want, err)
+			}
+		})
+	}
+	if err := refusal(t, guard, nil, write{by: "alice", resource: "horizontalpodautoscalers", object: scaler("app: b", "", "", ", minReplicas: 2"), old: own}); err != nil {
+		t.Errorf("it concerns others: %v", err)
 	}
 }
 
