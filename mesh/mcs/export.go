@@ -102,8 +102,6 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "weir"
-	// LabelServiceName ties objects of the API to the service they are for.
-	LabelServiceName = mcsv1beta1.LabelServiceName
 )
 
 // DecideExport says what to do with the ServiceExport of a Service in one

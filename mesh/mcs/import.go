@@ -109,7 +109,9 @@ func StubService(namespace, name string, imp Import) *corev1.Service {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name,
-			Labels:      map[string]string{LabelManagedBy: ManagedBy, LabelServiceName: name},
+			// Not multicluster.kubernetes.io/service-name: a Service's labels are on its EndpointSlices too, and Istio looks
+			// at none that has it. Who applies a Service of his own over this one would serve nobody.
+			Labels:      map[string]string{LabelManagedBy: ManagedBy},
 			Annotations: map[string]string{AnnotationStandIn: "true"},
 		},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP},

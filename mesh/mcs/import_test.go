@@ -57,6 +57,17 @@ func TestStubServiceHasTheImportsPortsAndNoSelector(t *testing.T) {
 	}
 }
 
+// People apply a Service of their own over the stub. Its labels stay, and are put on its EndpointSlices, of which Istio leaves out
+// those that are of the MCS API.
+func TestEndpointsOfAServiceThatWasAStubAreSeenByIstio(t *testing.T) {
+	imp, _ := mcs.Merge(mcs.Present{}, []mcs.Export{export("c1", 0, hello())})
+	for label := range mcs.StubService("ns", "hello", imp).Labels {
+		if strings.Contains(label, mcsv1beta1.GroupName) || strings.HasPrefix(label, "multicluster.kubernetes.io/") {
+			t.Errorf("label %s", label)
+		}
+	}
+}
+
 func TestUsersEditsOfAnImportAreWrittenBack(t *testing.T) {
 	imp, _ := mcs.Merge(mcs.Present{}, []mcs.Export{export("c1", 0, hello())})
 	edits := map[string]struct {
