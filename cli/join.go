@@ -89,6 +89,20 @@ type joined struct {
 	TakenFrom string `json:"takenFrom,omitempty"`
 
 	release string
+	// way are the flags by which Helm reaches the member, each with a space before it.
+	way string
+}
+
+// way are the flags by which Helm reaches the member.
+func (f joinFlags) way() string {
+	out := ""
+	if f.kubeconfig != "" {
+		out += " --kubeconfig " + f.kubeconfig
+	}
+	if f.context != "" {
+		out += " --kube-context " + f.context
+	}
+	return out
 }
 
 // validate refuses a command line that cannot be meant.
@@ -138,7 +152,10 @@ func runJoin(ctx context.Context, o *options, f joinFlags, name string, out io.W
 		return fmt.Errorf("connect to member %q: %w", name, err)
 	}
 	m := &membership{kube: kube, namespace: f.namespace}
-	report := joined{Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339), TakenFrom: from}
+	report := joined{
+		Cluster: name, Values: first(f.values, name+"-values.yaml"), Expires: record.Expires.UTC().Format(time.RFC3339), TakenFrom: from,
+		way: f.way(),
+	}
 	// What is new stands before what is old goes: whoever is interrupted here, or refused, may run it again.
 	var account []byte
 	if report.release, account, err = m.account(ctx, f, record.ID); err != nil {
@@ -217,8 +234,8 @@ func (j joined) text(namespace string) string {
 		return fmt.Sprintf("cluster %s was taken from the hub %s, which can write nothing there any more.\n", j.Cluster, from) + j.text(namespace)
 	}
 	if j.Registration == registrationNew {
-		return fmt.Sprintf("cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir -n %s -f %s\n",
-			j.Cluster, j.Expires, j.release, namespace, j.Values)
+		return fmt.Sprintf("cluster %s is registered. Install its agent in the member, before %s:\n\n  helm install %s charts/weir%s -n %s -f %s --set image.repository=REGISTRY/weir\n",
+			j.Cluster, j.Expires, j.release, j.way, namespace, j.Values)
 	}
 	says := "its spec stays as it is"
 	if len(j.Changed) > 0 {
@@ -228,6 +245,6 @@ func (j joined) text(namespace string) string {
 Its join token and the hub's credentials in it are new, and the older ones serve no more. An agent that runs takes the new token
 when it dials next. If none runs there, install it before %s:
 
-  helm upgrade --install %s charts/weir -n %s -f %s
-`, j.Cluster, says, j.Expires, j.release, namespace, j.Values)
+  helm upgrade --install %s charts/weir%s -n %s -f %s --set image.repository=REGISTRY/weir
+`, j.Cluster, says, j.Expires, j.release, j.way, namespace, j.Values)
 }

@@ -71,7 +71,7 @@ func (j *joins) tokens() []corev1.Secret {
 func TestJoinRegistersAMember(t *testing.T) {
 	j := newJoins(t)
 	r := j.join("--region", "west", "--zone", "w1", "--istio-cluster-id", "west-2", "--release", "agent")
-	r.want(t, 0, "cluster c2 is registered", "helm install agent charts/weir -n weir-system -f "+filepath.Join(j.home, "values.yaml"))
+	r.want(t, 0, "cluster c2 is registered", "helm install agent charts/weir --kubeconfig "+filepath.Join(j.home, "member")+" -n weir-system -f "+filepath.Join(j.home, "values.yaml"))
 
 	var c v1alpha1.Cluster
 	if err := j.hub.Store.Get(t.Context(), client.ObjectKey{Name: "c2"}, &c); err != nil {

@@ -91,7 +91,7 @@ type ReplicaPreference struct {
 	// +kubebuilder:validation:Maximum=1000000
 	// +optional
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
-	// rebalancePeriod is how often the division is looked at again without a reason. Between 1s and 24h. Default 5m.
+	// rebalancePeriod is how often replicas that stand are moved to where the weights want them. Between 1s and 24h. Default 5m.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
