@@ -33,6 +33,8 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 		switch {
 		case c.Goal == shift.Drain:
 			c.Target.Replicas = 0
+		case c.Goal == shift.Undrain && row.Autoscaler != nil:
+			c.Target.Replicas = max(c.Target.Replicas, c.Before.Replicas) // what was taken from it comes back
 		case c.Goal == shift.Stay && keeps(c):
 			c.Target.Replicas = leftTo(c, len(wants) > 0)
 		}
@@ -41,7 +43,11 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 			c.Goal, c.Accepted = shift.Move, binding.Status.Unplaced == 0
 		}
 		before += c.Before.Replicas
-		if c.Goal != shift.Drain {
+		switch {
+		case c.Goal == shift.Drain:
+		case c.Goal == shift.Undrain:
+			target += c.Target.Replicas
+		default:
 			target += aim[c.Name] // what an autoscaler asks for beyond it is no wish.
 		}
 	}

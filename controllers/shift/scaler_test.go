@@ -79,8 +79,11 @@ func TestADrainTakesWhatAnAutoscalerAskedForAndGivesItBack(t *testing.T) {
 	w.until(func(gs *v1alpha1.GlobalService) bool { return doneSince(gs, "c2", v1alpha1.GoalUndrain, asked) })
 	w.ask("c2", "")
 	gs = w.settle()
-	if limitsOf(gs, "c2") != v1alpha1.AutoscalerKept || gs.Spec.Record != nil {
+	if limitsOf(gs, "c2") != v1alpha1.AutoscalerKept || gs.Spec.Record != nil || gs.Status.Shift.Step != "Done" {
 		t.Errorf("%s, %+v", limitsOf(gs, "c2"), gs.Status.Shift)
+	}
+	if d := cmp.Diff(map[string]int32{"c1": 3, "c2": 5, "c3": 3}, planned(gs)); d != "" {
+		t.Errorf("not what stood before:\n%s", d)
 	}
 	if d := cmp.Diff(map[string]int32{"c1": 334, "c2": 333, "c3": 333}, weights(gs)); d != "" {
 		t.Error(d)
