@@ -38,8 +38,14 @@ func places(e *entry, target []v1alpha1.BindingCluster, views []sched.ClusterVie
 	for i := range views {
 		registered[views[i].Cluster], drained[views[i].Cluster] = true, views[i].Duty == filter.Drained
 	}
+	for i := range e.binding.Status.Clusters {
+		if row := &e.binding.Status.Clusters[i]; row.Autoscaler != nil {
+			p := at(row.Name)
+			p.stray = p.planned == 0 && p.decided == 0
+		}
+	}
 	for _, name := range e.binding.Spec.Lowered {
-		at(name) // its replicas are gone, and its limits come back with them
+		at(name).stray = false // its replicas are gone, and its limits come back with them
 	}
 	out := make([]place, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -23,6 +23,7 @@ type place struct {
 	rolling bool  // pods of an older template are still there
 	held    string
 	lowers  bool // a drain takes what an autoscaler sets
+	stray   bool // what there is, an autoscaler set: nothing is planned there
 }
 
 // Steps of a plan without traffic of weir's. They are named as those of a shift.
@@ -74,7 +75,14 @@ func plain(places []place, wanted int32, current bool) move {
 		m.lower(places, lower, max(keep, 0), current)
 	}
 	for _, p := range places {
-		if p.lowers && p.decided == 0 && p.planned == 0 {
+		switch {
+		case !p.lowers || p.decided > 0 || p.planned > 0:
+		case p.stray && keep > 0:
+			m.step = cmp.Or(m.step, stepDown)
+			if current && len(m.blocked) == 0 && !m.rolls(places) {
+				m.waits(places, int64(p.ready))
+			}
+		default:
 			m.lowered = append(m.lowered, p.cluster)
 		}
 		if p.planned > 0 || p.decided > 0 {
@@ -86,12 +94,7 @@ func plain(places []place, wanted int32, current bool) move {
 
 // lower takes from members what may go while keep replicas stay in them all together.
 func (m *move) lower(places []place, lower []*place, keep int64, current bool) {
-	if i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 }); i >= 0 && keep > 0 {
-		m.step = cmp.Or(m.step, stepDown)
-		m.blocked = append(m.blocked, v1alpha1.Blocker{
-			Code: "HeldByFloor", Cluster: places[i].cluster, Subject: "rollout", Wakes: "RolloutEnded",
-			Message: "a rollout is in progress in " + places[i].cluster + ": replicas go down elsewhere when it has ended",
-		})
+	if keep > 0 && m.rolls(places) {
 		return
 	}
 	// Those with the fewest ready go first: what stays shall serve.
@@ -114,6 +117,20 @@ func (m *move) lower(places []place, lower []*place, keep int64, current bool) {
 			m.waits(places, stay)
 		}
 	}
+}
+
+// rolls says whether a rollout has to end before replicas go down elsewhere.
+func (m *move) rolls(places []place) bool {
+	i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 })
+	if i < 0 {
+		return false
+	}
+	m.step = cmp.Or(m.step, stepDown)
+	m.blocked = append(m.blocked, v1alpha1.Blocker{
+		Code: "HeldByFloor", Cluster: places[i].cluster, Subject: "rollout", Wakes: "RolloutEnded",
+		Message: "a rollout is in progress in " + places[i].cluster + ": replicas go down elsewhere when it has ended",
+	})
+	return true
 }
 
 // waits says whom the members that keep replicas wait for.
