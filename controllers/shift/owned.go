@@ -47,8 +47,8 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 		case c.Goal == shift.Drain:
 		case c.Goal == shift.Undrain:
 			target += c.Target.Replicas
-		default:
-			target += aim[c.Name] // what an autoscaler asks for beyond it is no wish.
+		default: // What an autoscaler asks for beyond it is no wish, and what it does without nobody needs.
+			target += min(aim[c.Name], c.Target.Replicas)
 		}
 	}
 	s.Demand = before

@@ -110,6 +110,27 @@ func TestAnAbortGivesLimitsBackWhereverTheDrainWas(t *testing.T) {
 	}
 }
 
+// What was raised elsewhere for the drain stays as far as the autoscaler asks for fewer, until the abort is over; then it goes.
+func TestAnAbortEndsThoughTheLoadHasFallen(t *testing.T) {
+	w := newOwned(t, 3, 3, 3)
+	w.scalers = map[string]*autoscaler{"c2": {asks: 3}}
+	w.settle()
+	n := len(w.service().Status.Steps)
+	w.ask("c2", v1alpha1.GoalDrain)
+	w.decide([]string{"c2"}, 5, 0, 4)
+	w.until(func(gs *v1alpha1.GlobalService) bool { return slices.Contains(kinds(gs)[n:], "ReplicasUp") })
+	w.scalers["c2"].asks = 1
+	w.ask("c2", v1alpha1.GoalAbort)
+	asked := w.now
+	w.until(func(gs *v1alpha1.GlobalService) bool { return doneSince(gs, "c2", v1alpha1.GoalAbort, asked) })
+	w.ask("c2", "")
+	w.decide(nil, 3, 3, 3)
+	gs := w.settle()
+	if gs.Spec.Record != nil || gs.Status.Shift.Step != "Done" || planned(gs)["c1"] != 3 || planned(gs)["c3"] != 3 {
+		t.Errorf("planned %v, %+v", planned(gs), gs.Status.Shift)
+	}
+}
+
 func TestAnAutoscalerThatAsksForTooFewElsewhereIsNamedWithTheNumber(t *testing.T) {
 	w := newOwned(t, 3, 3)
 	w.scalers = map[string]*autoscaler{"c1": {asks: 3}, "c2": {asks: 3}}
