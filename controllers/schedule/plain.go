@@ -74,6 +74,19 @@ func plain(places []place, wanted int32, current bool) move {
 	if len(lower) > 0 {
 		m.lower(places, lower, max(keep, 0), current)
 	}
+	m.lowered = m.drained(places, keep, current)
+	for _, p := range places {
+		if p.planned > 0 || p.decided > 0 {
+			m.plan = append(m.plan, v1alpha1.ClusterReplicas{Name: p.cluster, Replicas: p.planned})
+		}
+	}
+	return m
+}
+
+// drained are the members in which a drain takes what an autoscaler sets, once nothing is planned there. What it keeps beyond
+// any plan waits, too, until the others are ready.
+func (m *move) drained(places []place, keep int64, current bool) []string {
+	var out []string
 	for _, p := range places {
 		switch {
 		case !p.lowers || p.decided > 0 || p.planned > 0:
@@ -83,13 +96,10 @@ func plain(places []place, wanted int32, current bool) move {
 				m.waits(places, int64(p.ready))
 			}
 		default:
-			m.lowered = append(m.lowered, p.cluster)
-		}
-		if p.planned > 0 || p.decided > 0 {
-			m.plan = append(m.plan, v1alpha1.ClusterReplicas{Name: p.cluster, Replicas: p.planned})
+			out = append(out, p.cluster)
 		}
 	}
-	return m
+	return out
 }
 
 // lower takes from members what may go while keep replicas stay in them all together.

@@ -120,6 +120,7 @@ func TestAnAbortEndsThoughTheLoadHasFallen(t *testing.T) {
 	w.decide([]string{"c2"}, 5, 0, 4)
 	w.until(func(gs *v1alpha1.GlobalService) bool { return slices.Contains(kinds(gs)[n:], "ReplicasUp") })
 	w.scalers["c2"].asks = 1
+	w.members()
 	w.ask("c2", v1alpha1.GoalAbort)
 	asked := w.now
 	w.until(func(gs *v1alpha1.GlobalService) bool { return doneSince(gs, "c2", v1alpha1.GoalAbort, asked) })
