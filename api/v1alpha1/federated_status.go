@@ -88,6 +88,11 @@ type MemberAutoscaler struct {
 	State AutoscalerState `json:"state"`
 }
 
+// Sets says whether it sets the replicas, and not weir; none (nil) does not.
+func (a *MemberAutoscaler) Sets() bool {
+	return a != nil && (a.State == AutoscalerOwns || a.State == AutoscalerOperated)
+}
+
 // AutoscalerState says what an autoscaler does with the replicas of a workload.
 //
 // +kubebuilder:validation:Enum=Owns;"Off";Lowered;Operated

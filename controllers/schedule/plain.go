@@ -23,6 +23,7 @@ type place struct {
 	rolling bool  // pods of an older template are still there
 	held    string
 	lowers  bool // a drain takes what an autoscaler sets
+	stray   bool // what there is, an autoscaler set: nothing is planned there
 }
 
 // Steps of a plan without traffic of weir's. They are named as those of a shift.
@@ -73,10 +74,8 @@ func plain(places []place, wanted int32, current bool) move {
 	if len(lower) > 0 {
 		m.lower(places, lower, max(keep, 0), current)
 	}
+	m.lowered = m.drained(places, keep, current)
 	for _, p := range places {
-		if p.lowers && p.decided == 0 && p.planned == 0 {
-			m.lowered = append(m.lowered, p.cluster)
-		}
 		if p.planned > 0 || p.decided > 0 {
 			m.plan = append(m.plan, v1alpha1.ClusterReplicas{Name: p.cluster, Replicas: p.planned})
 		}
@@ -84,14 +83,28 @@ func plain(places []place, wanted int32, current bool) move {
 	return m
 }
 
+// drained are the members in which a drain takes what an autoscaler sets, once nothing is planned there. What it keeps beyond
+// any plan waits, too, until the others are ready.
+func (m *move) drained(places []place, keep int64, current bool) []string {
+	var out []string
+	for _, p := range places {
+		switch {
+		case !p.lowers || p.decided > 0 || p.planned > 0:
+		case p.stray && keep > 0:
+			m.step = cmp.Or(m.step, stepDown)
+			if current && len(m.blocked) == 0 && !m.rolls(places) {
+				m.waits(places, int64(p.ready))
+			}
+		default:
+			out = append(out, p.cluster)
+		}
+	}
+	return out
+}
+
 // lower takes from members what may go while keep replicas stay in them all together.
 func (m *move) lower(places []place, lower []*place, keep int64, current bool) {
-	if i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 }); i >= 0 && keep > 0 {
-		m.step = cmp.Or(m.step, stepDown)
-		m.blocked = append(m.blocked, v1alpha1.Blocker{
-			Code: "HeldByFloor", Cluster: places[i].cluster, Subject: "rollout", Wakes: "RolloutEnded",
-			Message: "a rollout is in progress in " + places[i].cluster + ": replicas go down elsewhere when it has ended",
-		})
+	if keep > 0 && m.rolls(places) {
 		return
 	}
 	// Those with the fewest ready go first: what stays shall serve.
@@ -114,6 +127,20 @@ func (m *move) lower(places []place, lower []*place, keep int64, current bool) {
 			m.waits(places, stay)
 		}
 	}
+}
+
+// rolls says whether a rollout has to end before replicas go down elsewhere.
+func (m *move) rolls(places []place) bool {
+	i := slices.IndexFunc(places, func(p place) bool { return p.rolling && p.decided > 0 })
+	if i < 0 {
+		return false
+	}
+	m.step = cmp.Or(m.step, stepDown)
+	m.blocked = append(m.blocked, v1alpha1.Blocker{
+		Code: "HeldByFloor", Cluster: places[i].cluster, Subject: "rollout", Wakes: "RolloutEnded",
+		Message: "a rollout is in progress in " + places[i].cluster + ": replicas go down elsewhere when it has ended",
+	})
+	return true
 }
 
 // waits says whom the members that keep replicas wait for.

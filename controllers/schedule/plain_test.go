@@ -14,7 +14,8 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
-// at reads places such as "c1 3>0 ready 3": three are planned and none decided. "blind", "rolling", "hpa" and "drained" may follow.
+// at reads places such as "c1 3>0 ready 3": three are planned and none decided. "blind", "rolling", "hpa", "drained"
+// and "stray" may follow.
 func at(t *testing.T, texts ...string) []place {
 	t.Helper()
 	var out []place
@@ -35,6 +36,8 @@ func at(t *testing.T, texts ...string) []place {
 				p.held = v1alpha1.ReasonHPA
 			case "drained":
 				p.lowers = true
+			case "stray":
+				p.stray = true
 			}
 		}
 		out = append(out, p)
@@ -82,6 +85,10 @@ func TestAPlanGoesUpAtOnceAndDownWhenOthersAreReady(t *testing.T) {
 		"an autoscaler in a drain, waiting": {3, []string{"c1 3>0 ready 5 drained", "c2 3>3 ready 2"}, "c1:1 c2:3 ReplicasDown NotReady/c2"},
 		"an autoscaler in a drain":          {3, []string{"c1 3>0 ready 5 drained", "c2 3>3 ready 3"}, "c2:3 lowered/c1 ReplicasDown"},
 		"an autoscaler, drained":            {3, []string{"c1 0>0 ready 0 drained", "c2 3>3 ready 3"}, "c2:3 lowered/c1"},
+		"one that only an autoscaler keeps": {3, []string{"c1 0>0 ready 5 drained stray", "c2 3>3 ready 3"}, "c2:3 lowered/c1"},
+		"one such, waiting":                 {3, []string{"c1 0>0 ready 5 drained stray", "c2 3>3 ready 2"}, "c2:3 ReplicasDown NotReady/c2"},
+		"one such, beside a rollout":        {3, []string{"c1 0>0 ready 5 drained stray", "c2 3>3 ready 3 rolling"}, "c2:3 ReplicasDown HeldByFloor/c2"},
+		"one such, not drained":             {3, []string{"c1 0>0 ready 5 stray", "c2 3>3 ready 2"}, "c2:3"},
 		"an autoscaler, back in service":    {3, []string{"c1 0>2 ready 0", "c2 3>1 ready 3"}, "c1:2 c2:3 ReplicasUp NotReady/c1"},
 		"an autoscaler":                     {3, []string{"c1 3>0 ready 3", "c2 3>3 ready 1 hpa"}, "c1:2 c2:3 ReplicasDown HeldByFloor/c2"},
 		"those with the fewest ready first": {4, []string{"c1 2>0 ready 2", "c2 2>0 ready 0", "c3 4>4 ready 2"}, "c1:2 c3:4 ReplicasDown NotReady/c3"},

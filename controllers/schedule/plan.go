@@ -139,7 +139,8 @@ const (
 	stepWait = "Wait"
 )
 
-// settled says whether a plan is the decision.
+// settled says whether a plan is the decision. Where an autoscaler sets the replicas it need not be: a drain that took them
+// planned as many as it had asked for when it gave them back.
 func settled(b *v1alpha1.ResourceBinding, plan []v1alpha1.ClusterReplicas) bool {
 	left := map[string]int32{}
 	for _, c := range b.Spec.Clusters {
@@ -147,6 +148,13 @@ func settled(b *v1alpha1.ResourceBinding, plan []v1alpha1.ClusterReplicas) bool 
 	}
 	for _, p := range plan {
 		left[p.Name] -= p.Replicas
+	}
+	for _, c := range b.Spec.Clusters {
+		for i := range b.Status.Clusters {
+			if row := &b.Status.Clusters[i]; row.Name == c.Name && c.Replicas > 0 && row.Autoscaler.Sets() {
+				left[c.Name] = 0
+			}
+		}
 	}
 	for _, n := range left {
 		if n != 0 {

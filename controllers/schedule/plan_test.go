@@ -109,6 +109,26 @@ func TestLimitsAreLoweredWhereEveryServiceHasPlannedSo(t *testing.T) {
 	}
 }
 
+func TestWhereAnAutoscalerSetsTheReplicasThePlanNeedNotBeTheDecision(t *testing.T) {
+	for state, want := range map[v1alpha1.AutoscalerState]string{
+		v1alpha1.AutoscalerOwns: "", v1alpha1.AutoscalerOperated: "", v1alpha1.AutoscalerHeld: "Wait", v1alpha1.AutoscalerOff: "Wait",
+	} {
+		b := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"}}
+		b.Spec.Clusters = []v1alpha1.BindingCluster{{Name: "c1", Replicas: 3}, {Name: "c2", Replicas: 3}}
+		b.Spec.Plan = lines(two(3, 5))
+		b.Status.Clusters = []v1alpha1.MemberReplicas{{Name: "c2", Applied: 5, Autoscaler: &v1alpha1.MemberAutoscaler{State: state}}}
+		gs := inService("web", 3, 5)
+		gs.Status.Shift.Step = "Done"
+		if m := steered(b, move{}, []v1alpha1.GlobalService{gs}); m.step != want {
+			t.Errorf("%s: the step is %q", state, m.step)
+		}
+		b.Spec.Clusters = b.Spec.Clusters[:1]
+		if m := steered(b, move{}, []v1alpha1.GlobalService{gs}); m.step != "Wait" {
+			t.Errorf("%s, in a cluster that shall have none: the step is %q", state, m.step)
+		}
+	}
+}
+
 func TestABindingTellsOfTheShiftThatMovesIt(t *testing.T) {
 	b := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"}}
 	b.Spec.Plan = lines(two(3, 3))

@@ -6,6 +6,7 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +248,30 @@ func TestADrainMovesReplicasUpBeforeTheyGoDownAndAnUndrainGivesThemBack(t *testi
 	}
 	w.run()
 	w.want(w.pass(), "c1:2 c2:2 c3:2", "c1:2 c2:3 c3:3", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain, v1alpha1.TriggerUndrain)
+}
+
+// An autoscaler keeps what a move left there, and the plan says nothing of it.
+func TestADrainLowersAnAutoscalerWhereNothingIsPlanned(t *testing.T) {
+	w := newWorld(t, 2, strings.Replace(web, "placement: {}", "placement: {clusters: [{name: c1}]}", 1))
+	w.pass()
+	w.run()
+	b := w.binding()
+	b.Status.Clusters = append(b.Status.Clusters, v1alpha1.MemberReplicas{
+		Name: "c2", Applied: 3, Ready: 3, MemberCopy: v1alpha1.MemberCopy{Sight: v1alpha1.SightSeen, Reason: v1alpha1.ReasonHPA},
+		Autoscaler: &v1alpha1.MemberAutoscaler{Name: "HorizontalPodAutoscaler web", State: v1alpha1.AutoscalerOwns},
+	})
+	if err := w.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if b = w.pass(); len(b.Spec.Lowered) > 0 {
+		t.Errorf("in service, %v are lowered", b.Spec.Lowered)
+	}
+	w.drain("c2")
+	b = w.pass()
+	w.want(b, "c1:6", "c1:6", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
+	if !slices.Equal(b.Spec.Lowered, []string{"c2"}) {
+		t.Errorf("drained, %v are lowered", b.Spec.Lowered)
+	}
 }
 
 func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {

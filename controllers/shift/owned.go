@@ -29,21 +29,13 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 		if s.Record == shift.Closed {
 			c.Before.Replicas = c.Applied
 		}
-		c.Target.Replicas = aim[c.Name]
-		switch {
-		case c.Goal == shift.Drain:
-			c.Target.Replicas = 0
-		case c.Goal == shift.Stay && keeps(c):
-			c.Target.Replicas = leftTo(c, len(wants) > 0)
-		}
+		c.Target.Replicas = endOf(c, row, aim[c.Name], len(wants) > 0)
 		if c.Goal == shift.Stay && !back && c.Target.Replicas != c.Before.Replicas {
 			// What the user wished for, and was given whole, needs no consent beside the wish.
 			c.Goal, c.Accepted = shift.Move, binding.Status.Unplaced == 0
 		}
 		before += c.Before.Replicas
-		if c.Goal != shift.Drain {
-			target += aim[c.Name] // what an autoscaler asks for beyond it is no wish.
-		}
+		target += wished(c, aim[c.Name])
 	}
 	s.Demand = before
 	if !back && !scaledDrain(s.Clusters) {
@@ -53,6 +45,28 @@ func own(s *shift.State, gs *v1alpha1.GlobalService, binding *v1alpha1.ResourceB
 	if outdated(binding, wants) {
 		s.Decision = shift.Outdated
 	}
+}
+
+// endOf is how many replicas a cluster shall come to have, of those decided.
+func endOf(c *shift.Cluster, row v1alpha1.MemberReplicas, decided int32, drains bool) int32 {
+	switch {
+	case c.Goal == shift.Drain:
+		return 0
+	case c.Goal == shift.Undrain && row.Autoscaler != nil:
+		return max(decided, c.Before.Replicas) // what was taken from it comes back
+	case c.Goal == shift.Stay && keeps(c):
+		return leftTo(c, decided, drains)
+	}
+	return decided
+}
+
+// wished is how many of a cluster's replicas somebody needs in the end.
+func wished(c *shift.Cluster, decided int32) int32 {
+	if c.Goal == shift.Undrain {
+		return c.Target.Replicas
+	}
+	// What an autoscaler asks for beyond the decision is no wish, and what it does without nobody needs.
+	return min(decided, c.Target.Replicas)
 }
 
 // goesBack says whether aborts are all that is asked for: then everything returns to where it was, whatever was decided

@@ -47,9 +47,9 @@ func keeps(c *shift.Cluster) bool { return c.Scaler == shift.Autoscaled || c.Sca
 
 // leftTo is what a cluster that stays shall come to have, where an autoscaler sets its replicas: what that asks for. While
 // another one is drained it has to ask for as many as were decided.
-func leftTo(c *shift.Cluster, drains bool) int32 {
+func leftTo(c *shift.Cluster, decided int32, drains bool) int32 {
 	if drains {
-		return max(c.Target.Replicas, c.Applied)
+		return max(decided, c.Applied)
 	}
 	return c.Applied
 }

@@ -79,8 +79,11 @@ func TestADrainTakesWhatAnAutoscalerAskedForAndGivesItBack(t *testing.T) {
 	w.until(func(gs *v1alpha1.GlobalService) bool { return doneSince(gs, "c2", v1alpha1.GoalUndrain, asked) })
 	w.ask("c2", "")
 	gs = w.settle()
-	if limitsOf(gs, "c2") != v1alpha1.AutoscalerKept || gs.Spec.Record != nil {
+	if limitsOf(gs, "c2") != v1alpha1.AutoscalerKept || gs.Spec.Record != nil || gs.Status.Shift.Step != "Done" {
 		t.Errorf("%s, %+v", limitsOf(gs, "c2"), gs.Status.Shift)
+	}
+	if d := cmp.Diff(map[string]int32{"c1": 3, "c2": 5, "c3": 3}, planned(gs)); d != "" {
+		t.Errorf("not what stood before:\n%s", d)
 	}
 	if d := cmp.Diff(map[string]int32{"c1": 334, "c2": 333, "c3": 333}, weights(gs)); d != "" {
 		t.Error(d)
@@ -104,6 +107,28 @@ func TestAnAbortGivesLimitsBackWhereverTheDrainWas(t *testing.T) {
 				t.Errorf("%s, %+v", limitsOf(gs, "c2"), rowOf(w.binding(), "c2"))
 			}
 		})
+	}
+}
+
+// What was raised elsewhere for the drain stays as far as the autoscaler asks for fewer, until the abort is over; then it goes.
+func TestAnAbortEndsThoughTheLoadHasFallen(t *testing.T) {
+	w := newOwned(t, 3, 3, 3)
+	w.scalers = map[string]*autoscaler{"c2": {asks: 3}}
+	w.settle()
+	n := len(w.service().Status.Steps)
+	w.ask("c2", v1alpha1.GoalDrain)
+	w.decide([]string{"c2"}, 5, 0, 4)
+	w.until(func(gs *v1alpha1.GlobalService) bool { return slices.Contains(kinds(gs)[n:], "ReplicasUp") })
+	w.scalers["c2"].asks = 1
+	w.members()
+	w.ask("c2", v1alpha1.GoalAbort)
+	asked := w.now
+	w.until(func(gs *v1alpha1.GlobalService) bool { return doneSince(gs, "c2", v1alpha1.GoalAbort, asked) })
+	w.ask("c2", "")
+	w.decide(nil, 3, 3, 3)
+	gs := w.settle()
+	if gs.Spec.Record != nil || gs.Status.Shift.Step != "Done" || planned(gs)["c1"] != 3 || planned(gs)["c3"] != 3 {
+		t.Errorf("planned %v, %+v", planned(gs), gs.Status.Shift)
 	}
 }
 

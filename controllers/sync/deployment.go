@@ -134,6 +134,13 @@ func (in *deploymentInput) plan(cluster string) (plan, decision int32) {
 	return plan, decision
 }
 
+// leave says whether replicas are to go in a member. Those that are planned beyond the decision because an autoscaler asked
+// for them, when it had its limits back, are not.
+func (in *deploymentInput) leave(cluster string, plan, decision int32) bool {
+	row := rowOf(in.binding, cluster)
+	return plan > decision && (decision == 0 || row == nil || !row.Autoscaler.Sets())
+}
+
 // task is what is to be done in one member.
 func (r *Deployments) task(in *deploymentInput, name string) *task {
 	t := &task{key: in.key, name: name, cluster: in.clusters[name], work: in.works[name], wish: wish{of: deployments}}
@@ -157,7 +164,7 @@ func (r *Deployments) task(in *deploymentInput, name string) *task {
 	case len(errs) > 0 && before == nil:
 		t.keep, t.failed = true, errs.ToAggregate()
 		return t
-	case len(errs) > 0, plan > decision && before != nil:
+	case len(errs) > 0, in.leave(name, plan, decision) && before != nil:
 		// A template that cannot be read changes nothing but the replicas. Nor does one that is new, where replicas are
 		// to go: pods that leave are not made anew first.
 		want = before.DeepCopy()

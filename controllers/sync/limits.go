@@ -80,7 +80,8 @@ func restored(live limits, kept lent) limits {
 type scaler struct {
 	object *unstructured.Unstructured
 	limits limits
-	kept   *lent  // nil: its limits are its own
+	kept   *lent  // what is kept of its limits for this workload; nil: nothing
+	lent   bool   // they are lowered for another workload, which has to give them back first
 	keeper string // who keeps its limits, such as ScaledObject web; empty: its owner, by hand or by manifest
 	aims   bool   // it stands on the workload; else it only did when its limits were lowered
 }
@@ -97,6 +98,8 @@ func scalersOf(all []unstructured.Unstructured, workload string) []*scaler {
 		s.aims = h.Spec.ScaleTargetRef.Kind == deployments.kind && h.Spec.ScaleTargetRef.Name == workload
 		if kept := lentBy(&all[i]); kept != nil && kept.Workload == workload {
 			s.kept = kept
+		} else {
+			s.lent = kept != nil
 		}
 		for _, owner := range h.OwnerReferences {
 			if owner.Kind == "ScaledObject" {

@@ -25,7 +25,7 @@ func (t *task) scaler() *scaler {
 // takesLimits says whether a drain takes the replicas that an autoscaler sets.
 func (t *task) takesLimits() bool {
 	s := t.scaler()
-	return s != nil && s.keeper == "" && t.lowered
+	return s != nil && s.keeper == "" && !s.lent && t.lowered
 }
 
 // owner names who sets the replicas of a copy in weir's place; empty: weir does. An autoscaler does nothing to a copy that
@@ -86,11 +86,24 @@ func (c *copier) giveLimitsBack(ctx context.Context, m *member.Member, t *task, 
 		if s.kept == nil || s.aims && t.lowered && !all {
 			continue
 		}
-		if err := c.amend(ctx, m, s, restored(s.limits, *s.kept), nil); err != nil && !apierrors.IsNotFound(err) {
+		err := c.relabel(ctx, m, s)
+		if err == nil {
+			err = c.amend(ctx, m, s, restored(s.limits, *s.kept), nil)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// relabel puts back the label that somebody took off an autoscaler while its limits were lowered: what bears it neither before
+// nor after a write must not be written.
+func (c *copier) relabel(ctx context.Context, m *member.Member, s *scaler) error {
+	if s.object.GetLabels()[member.LabelLimits] != "" {
+		return nil
+	}
+	return c.change(ctx, m, s, member.Amendment{Labels: map[string]string{member.LabelLimits: member.LabelLimitsValue}})
 }
 
 // amend writes limits, and what is kept of them.
@@ -99,13 +112,22 @@ func (c *copier) amend(ctx context.Context, m *member.Member, s *scaler, want li
 	if err != nil {
 		return err
 	}
+	if err := c.change(ctx, m, s, change); err != nil {
+		return err
+	}
+	s.limits, s.kept = want, kept
+	return nil
+}
+
+// change makes one write to an autoscaler.
+func (c *copier) change(ctx context.Context, m *member.Member, s *scaler, change member.Amendment) error {
 	ref := member.Ref{Resource: scalers, Namespace: s.object.GetNamespace(), Name: s.object.GetName()}
 	out, err := m.Amend(ctx, FieldManager, ref, s.object, change)
 	c.Metrics.count(autoscalers, "write", err)
 	if err != nil {
 		return err
 	}
-	s.object, s.limits, s.kept = out, want, kept
+	s.object = out
 	return nil
 }
 
@@ -162,7 +184,7 @@ func scaled(row *v1alpha1.MemberCopy, t *task, applied int32) {
 			out.Name, t.name, n))
 	case v1alpha1.AutoscalerOperated:
 		say(row, state, v1alpha1.ReasonHPA, fmt.Sprintf(
-			"%s in %s owns the replicas, and would undo what weir does to its limits: weir shall have %d there and changes nothing; for a drain, pause it (autoscaling.keda.sh/paused-replicas) or delete it",
+			"%s in %s owns the replicas, and would undo what weir does to its limits: weir shall have %d there and changes nothing; for a drain, pause it (autoscaling.keda.sh/paused: \"true\") or delete it",
 			out.Name, t.name, n))
 	case v1alpha1.AutoscalerHeld:
 		say(row, state, v1alpha1.ReasonHPA, fmt.Sprintf(

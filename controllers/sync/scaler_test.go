@@ -4,7 +4,9 @@
 package sync
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -312,6 +316,123 @@ func TestNothingIsLoweredByAPlanThatIsOld(t *testing.T) {
 	w.look()
 	if got := w.limitsOf("c1"); got != "2 to 6" || *w.deployment("c1").Spec.Replicas != 3 {
 		t.Errorf("limits are %s, replicas %d", got, *w.deployment("c1").Spec.Replicas)
+	}
+}
+
+// The guard in a member lets the hub write only what bears the label, before or after.
+func TestLimitsComeBackWhereSomebodyTookTheLabelOff(t *testing.T) {
+	w := newWorld(t, bound(t, web, 3, 2)...)
+	w.look()
+	w.scale("c1", new(int32(2)), 6)
+	w.look()
+	before := ownedBy(w.hpa("c1"))
+	w.lower(0, true)
+	w.look()
+	h := w.hpa("c1")
+	delete(h.Labels, member.LabelLimits)
+	if err := w.members["c1"].Store.Update(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	w.members["c1"].Fail(func(r fleettest.Request) error {
+		if r.Method == http.MethodGet || !strings.Contains(r.Path, "horizontalpodautoscalers") {
+			return nil
+		}
+		_, bears := w.hpa("c1").Labels[member.LabelLimits]
+		if !bears && !strings.Contains(r.Body, fmt.Sprintf("%q:%q", member.LabelLimits, member.LabelLimitsValue)) {
+			return apierrors.NewForbidden(scalers.GroupResource(), "web-hpa", errors.New("weir's hub may change an autoscaler only while it bears the label"))
+		}
+		return nil
+	})
+	w.lower(3, false)
+	w.look()
+	if d := cmp.Diff(before, ownedBy(w.hpa("c1"))); d != "" || *w.deployment("c1").Spec.Replicas != 3 {
+		t.Errorf("with %d replicas:\n%s", *w.deployment("c1").Spec.Replicas, d)
+	}
+	if row := w.row("c1"); row.Sync != v1alpha1.SyncSynced || row.Autoscaler.State != v1alpha1.AutoscalerOwns {
+		t.Errorf("%+v", row)
+	}
+}
+
+// It stood on another federated workload when that was drained, and stands on this one now.
+func TestLimitsThatAreLoweredForAnotherWorkloadAreNotTaken(t *testing.T) {
+	w := newWorld(t, bound(t, web, 3, 2)...)
+	w.look()
+	_, kept := lower("other", limits{new(int32(2)), 6}, nil, 0)
+	text, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.scale("c1", new(int32(1)), 1, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		h.Labels[member.LabelLimits], h.Annotations[member.AnnotationLimits] = member.LabelLimitsValue, string(text)
+	})
+	for range 2 {
+		w.lower(0, true)
+		w.look()
+		if got := w.hpa("c1").Annotations[member.AnnotationLimits]; got != string(text) || *w.deployment("c1").Spec.Replicas != 0 {
+			t.Errorf("drained, %d replicas, it bears %s", *w.deployment("c1").Spec.Replicas, got)
+		}
+		w.lower(3, false)
+		w.look()
+		if got := w.hpa("c1").Annotations[member.AnnotationLimits]; got != string(text) || *w.deployment("c1").Spec.Replicas != 3 {
+			t.Errorf("undrained, %d replicas, it bears %s", *w.deployment("c1").Spec.Replicas, got)
+		}
+	}
+	live, err := recoded(w.hpa("c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for workload, owns := range map[string]bool{"web": false, "other": true} {
+		if got := scalersOf([]unstructured.Unstructured{live}, workload); len(got) != 1 || (got[0].kept != nil) != owns || got[0].lent == owns {
+			t.Errorf("for %s: %+v", workload, got)
+		}
+	}
+}
+
+func recoded(h *autoscalingv2.HorizontalPodAutoscaler) (unstructured.Unstructured, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(h)
+	return unstructured.Unstructured{Object: object}, err
+}
+
+func TestACopyThatIsGoneHasNoAutoscaler(t *testing.T) {
+	w := newWorld(t, bound(t, web, 3, 2)...)
+	w.look()
+	w.scale("c1", new(int32(2)), 6)
+	w.look()
+	if w.row("c1").Autoscaler == nil {
+		t.Fatalf("%+v", w.row("c1"))
+	}
+	if err := w.members["c1"].Store.Delete(t.Context(), w.deployment("c1")); err != nil {
+		t.Fatal(err)
+	}
+	w.plan([]int32{0, 5}, []int32{3, 2})
+	w.look()
+	if row := w.row("c1"); row.Autoscaler != nil || row.Applied != 0 || row.Sync != v1alpha1.SyncSynced {
+		t.Errorf("%+v", row)
+	}
+}
+
+// More is planned than was decided, because a drain gave an autoscaler back what it had asked for: that is no reason to keep an
+// old template.
+func TestANewTemplateReachesACopyOfWhichAnAutoscalerKeepsMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		scaled  bool
+		decided int32
+		want    string
+	}{"an autoscaler keeps them": {true, 3, "new"}, "they are to go": {false, 3, "shop"}, "all are to go": {true, 0, "shop"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bound(t, web, 5, 2)...)
+			w.look()
+			if c.scaled {
+				w.scale("c1", new(int32(2)), 6)
+			}
+			w.plan([]int32{5, 2}, []int32{c.decided, 2})
+			w.look()
+			w.changeWorkload(func(d *v1alpha1.FederatedDeployment) { d.Spec.Template.Metadata.Labels["team"] = "new" })
+			w.look()
+			if got := w.deployment("c1").Labels["team"]; got != c.want {
+				t.Errorf("it is of %s", got)
+			}
+		})
 	}
 }
 

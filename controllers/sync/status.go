@@ -65,6 +65,7 @@ func deploymentStatus(in *deploymentInput, names []string, outcomes []outcome, n
 			if in.clusters[name] != nil {
 				say(&row.MemberCopy, v1alpha1.SyncSynced, "", "")
 				factsOf(&row, nil)
+				row.Autoscaler = nil // none stands on what is not there
 				seen(&row.MemberCopy, now)
 			}
 		case o.seen:

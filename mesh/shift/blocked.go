@@ -152,7 +152,7 @@ func (b Blocked) autoscaler() string {
 	case b.Note:
 		return fmt.Sprintf("an autoscaler%s keeps %s in %s, decided: %d; weir leaves them", name, count(b.Have, "replica"), b.Cluster, b.Need)
 	case b.Wakes == AutoscalerRaised:
-		return fmt.Sprintf("waiting: an autoscaler%s asks for %s in %s, needed: %d; raise its minReplicas there to %d (minReplicaCount of a ScaledObject)", name, count(b.Have, "replica"), b.Cluster, b.Need, b.Need)
+		return fmt.Sprintf("waiting: an autoscaler%s asks for %s in %s, needed: %d; raise its minReplicas there to %d, and maxReplicas where that is below (minReplicaCount, maxReplicaCount of a ScaledObject)", name, count(b.Have, "replica"), b.Cluster, b.Need, b.Need)
 	}
-	return fmt.Sprintf("waiting: a ScaledObject of KEDA%s sets the replicas in %s and would undo what weir lowers; pause it (autoscaling.keda.sh/paused-replicas) or remove it, and weir goes on", name, b.Cluster)
+	return fmt.Sprintf("waiting: a ScaledObject of KEDA%s sets the replicas in %s and would undo what weir lowers; pause it (autoscaling.keda.sh/paused: \"true\") or remove it, and weir goes on", name, b.Cluster)
 }

@@ -23,9 +23,51 @@ func (p *plan) leaveToScaler(i int) {
 	p.pods[i] = c.Applied
 }
 
+// acceptSettled takes what autoscalers ask for as enough where weights are as they shall be and
+// nothing leaves any more: their own traffic told them how many they need.
+func (p *plan) acceptSettled() {
+	if !p.weighted() || p.Weights.Level == Unwritten {
+		return
+	}
+	for i := range p.Clusters {
+		if p.leaving[i] && !p.metLeaving(i) {
+			return
+		}
+	}
+	fell := false
+	for i := range p.Clusters {
+		if c := &p.Clusters[i]; p.scaled(i) && !p.leaving[i] && c.Wrote == p.want[i] && c.Applied < p.pods[i] {
+			p.pods[i], fell = c.Applied, true
+		}
+	}
+	if fell {
+		p.keepSpare()
+	}
+}
+
+// keepSpare leaves as many replicas where they are, beyond what was decided, as the demand needs
+// besides those that autoscalers ask for: until it is found to have fallen, too.
+func (p *plan) keepSpare() {
+	lacks := int64(max(p.Demand, p.MinReady))
+	for i := range p.Clusters {
+		if !p.leaving[i] {
+			lacks -= int64(p.pods[i])
+		}
+	}
+	for i := range p.Clusters {
+		c := &p.Clusters[i]
+		if spare := int64(c.Applied - p.pods[i]); !p.leaving[i] && spare > 0 && lacks > 0 {
+			keep := min(spare, lacks)
+			p.pods[i] += int32(keep) //nolint:gosec // Not more than Applied.
+			lacks -= keep
+		}
+	}
+}
+
 // acceptScalers takes what autoscalers ask for as enough where the traffic does without the
 // rest: the cluster's own share, and all that is asked of those that stay.
 func (p *plan) acceptScalers() {
+	p.acceptSettled()
 	var asked int64
 	for i := range p.Clusters {
 		switch {
