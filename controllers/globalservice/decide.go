@@ -110,7 +110,7 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 		o.fence = p.NewPods == v1alpha1.PodsFenced // also where the agent is not heard: the API server keeps it
 		if m.seen {
 			o.labels = fenceOf(m.facts, p, out.spec.FenceGeneration, m.shared.under(in.wantedOut(m.name)))
-			if openAgain(out.spec, out.base.Fence) {
+			if in.openAgain(out.spec, out.base.Fence) {
 				o.labels = append(o.labels, renewOpen(m.facts, out.spec.FenceGeneration)...)
 			}
 		}

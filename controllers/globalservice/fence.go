@@ -115,7 +115,7 @@ func toFence(pods []*pb.Pod, plan v1alpha1.GlobalServiceCluster) []bool {
 	return out
 }
 
-// renewOpen marks one open pod of a member with the generation. Where nothing is fenced any more, and an istiod or a
+// renewOpen marks one open pod of a member with the generation. Where no pod is left to bear the fence, and an istiod or a
 // prover has restarted since, no push shows the present endpoints: a changed label on any pod makes istiod push them.
 func renewOpen(facts *pb.ServiceFacts, generation int64) []podLabel {
 	for _, p := range facts.GetPods() {
@@ -126,12 +126,27 @@ func renewOpen(facts *pb.ServiceFacts, generation int64) []podLabel {
 	return nil
 }
 
-// openAgain says whether a fence of nothing is to be proven anew: the lease on the one before has lapsed.
-func openAgain(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) bool {
-	fenced := slices.ContainsFunc(spec.Clusters, func(c v1alpha1.GlobalServiceCluster) bool {
-		return c.FencedPods > 0 || c.NewPods == v1alpha1.PodsFenced
-	})
-	return !fenced && spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration
+// openAgain says whether a fence that no pod bears is to be proven anew: the lease on the one before has lapsed.
+func (in *input) openAgain(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) bool {
+	return spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration && !in.borne(spec)
+}
+
+// borne says whether some ready pod that can be labelled is to bear the fence. A plan may go on fencing a member whose pods
+// are gone, or that is off: its mark has nobody to change, and no istiod would push anything for it.
+func (in *input) borne(spec v1alpha1.GlobalServiceSpec) bool {
+	for _, plan := range spec.Clusters {
+		i := slices.IndexFunc(in.members, func(m memberView) bool { return m.name == plan.Name && m.seen })
+		if i < 0 {
+			continue
+		}
+		pods := inTurn(in.members[i].facts, true)
+		for k, wanted := range toFence(pods, plan) {
+			if wanted && pods[k].GetReady() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wantedOut says whether a drain keeps a member out of service, or takes it out.

@@ -15,20 +15,33 @@ func TestAFenceOfNothingIsRenewedByAMarkOnOneOpenPod(t *testing.T) {
 	open := v1alpha1.GlobalServiceSpec{FenceGeneration: 5, Clusters: []v1alpha1.GlobalServiceCluster{{Name: "c1", NewPods: v1alpha1.PodsOpen}}}
 	fenced := open
 	fenced.Clusters = []v1alpha1.GlobalServiceCluster{{Name: "c1", FencedPods: 1, NewPods: v1alpha1.PodsFenced}}
+	has := func(seen bool, pods ...*pb.Pod) memberView {
+		m := memberOf("c1", nil)
+		m.facts, m.seen = &pb.ServiceFacts{Pods: pods}, seen
+		return m
+	}
+	ending := pod("a", true, true, 0, 4)
+	ending.Terminating = true
+	two := has(true, pod("a", true, false, 0, 0), pod("b", true, false, 0, 0))
 	cases := map[string]struct {
 		spec   v1alpha1.GlobalServiceSpec
 		before v1alpha1.ProofStatus
+		member memberView
 		want   bool
 	}{
-		"lapsed, and asked anew":                   {open, lapsed, true},
-		"the answer to the new one is awaited":     {open, v1alpha1.ProofStatus{Lease: v1alpha1.LeaseLapsed, Generation: 5}, false},
-		"the lease is held":                        {open, v1alpha1.ProofStatus{Lease: v1alpha1.LeaseHeld, Generation: 4}, false},
-		"fenced pods carry the generation already": {fenced, lapsed, false},
-		"never fenced":                             {v1alpha1.GlobalServiceSpec{}, lapsed, false},
+		"lapsed, and asked anew":                   {open, lapsed, two, true},
+		"the answer to the new one is awaited":     {open, v1alpha1.ProofStatus{Lease: v1alpha1.LeaseLapsed, Generation: 5}, two, false},
+		"the lease is held":                        {open, v1alpha1.ProofStatus{Lease: v1alpha1.LeaseHeld, Generation: 4}, two, false},
+		"fenced pods carry the generation already": {fenced, lapsed, two, false},
+		"the fenced pods are gone":                 {fenced, lapsed, has(true), true},
+		"they end":                                 {fenced, lapsed, has(true, ending), true},
+		"they are not ready":                       {fenced, lapsed, has(true, pod("a", false, true, 0, 4)), true},
+		"the member is off":                        {fenced, lapsed, has(false, pod("a", true, true, 0, 4)), true},
+		"never fenced":                             {v1alpha1.GlobalServiceSpec{}, lapsed, two, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := openAgain(c.spec, c.before); got != c.want {
+			if got := (&input{members: []memberView{c.member}}).openAgain(c.spec, c.before); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -82,7 +82,8 @@ func replicate(c *v1alpha1.GlobalServiceCluster, state shift.State, step shift.S
 	}
 }
 
-// release forgets fences of pods that are gone, gives autoscalers their limits back, and opens clusters that hold none: what comes there next comes at rest.
+// release forgets fences of pods that are gone, gives autoscalers their limits back, and opens clusters that hold none: what
+// comes there next comes at rest.
 func release(clusters []v1alpha1.GlobalServiceCluster, state shift.State) {
 	for _, c := range state.Clusters {
 		p := find(clusters, c.Name)
