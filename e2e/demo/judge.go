@@ -6,6 +6,7 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
@@ -60,11 +61,7 @@ func judgeWeir(r Result, tell *narrator) error {
 		tell.say("%s", line)
 	}
 	var all []error
-	if complaint := r.Complaint(20); complaint != "" {
-		tell.say("%s", complaint)
-		for _, step := range r.Steps {
-			tell.say("%s %s %s of %s", step.Time.UTC().Format("15:04:05.000"), step.Goal, step.Kind, step.Cluster)
-		}
+	if r.Complaint(0) != "" {
 		all = append(all, ErrLost)
 	}
 	if r.Naive.Lost == 0 {
@@ -76,6 +73,44 @@ func judgeWeir(r Result, tell *narrator) error {
 	all = append(all,
 		checkSteps(r.Steps, v1alpha1.GoalDrain, v1alpha1.GoalUndrain, v1alpha1.GoalAbort, v1alpha1.GoalMove),
 		checkOrder(r.Steps, namespace+"/"+webName, victim))
+	// The failures stand last, next to the verdict: who reads only the end of a long log must find them.
+	for _, line := range r.complaints() {
+		tell.say("%s", line)
+	}
 	tell.last(load.Verdict(r.Lost, r.Sent))
 	return errors.Join(all...)
+}
+
+// Bounds of what is told of failures: how many, and for how many of them the steps that were taken around them.
+const (
+	toldFailures = 20
+	toldSteps    = 3
+	stepsBefore  = 20 * time.Second
+	stepsAfter   = 2 * time.Second
+)
+
+// complaints are the lines that say what was lost or executed twice, in which act, and which steps were taken around it; none
+// when nothing was.
+func (r Result) complaints() []string {
+	complaint := r.Complaint(toldFailures)
+	if complaint == "" {
+		return nil
+	}
+	lines := strings.Split(complaint, "\n")
+	for _, f := range r.Failures[:min(len(r.Failures), toldSteps)] {
+		at := time.Unix(0, f.Sent)
+		line := f.ID + " was sent in no act"
+		for _, a := range r.Acts {
+			if !at.Before(a.From) && at.Before(a.To) {
+				line = fmt.Sprintf("%s was sent %s into act %s", f.ID, at.Sub(a.From).Round(time.Millisecond), a.Name)
+			}
+		}
+		lines = append(lines, line)
+		for _, s := range r.Steps {
+			if s.Time.After(at.Add(-stepsBefore)) && s.Time.Before(at.Add(stepsAfter)) {
+				lines = append(lines, fmt.Sprintf("  %s before: %s %s of %s for %s", at.Sub(s.Time).Round(time.Millisecond), s.Goal, s.Kind, s.Cluster, s.Service))
+			}
+		}
+	}
+	return lines
 }

@@ -185,3 +185,25 @@ func TestTheVerdictIsTheTruthOnTheLastLine(t *testing.T) {
 		})
 	}
 }
+
+func TestEachFailureIsToldWithItsActAndTheStepsAroundIt(t *testing.T) {
+	r := sample(Weir)
+	r.Steps = []Step{
+		{Goal: "Drain", Kind: "Split", Cluster: "c2", Service: "demo/echo", Time: time.Unix(10, 0)},
+		{Goal: "Drain", Kind: "Done", Cluster: "c2", Service: "demo/echo", Time: time.Unix(40, 0)},
+	}
+	want := []string{
+		"lost 1 of 4 requests, 0 POSTs executed twice",
+		"  m h1/keepalive c sent 00:00:12.000, after 10ms: status 503 (status 0, first upstream unknown)",
+		"c was sent 2s into act steady",
+		"  2s before: Drain Split of c2 for demo/echo",
+	}
+	r.Failures[0].Client = "m"
+	if diff := cmp.Diff(want, r.complaints()); diff != "" {
+		t.Error(diff)
+	}
+	r.Lost = 0
+	if got := r.complaints(); got != nil {
+		t.Errorf("complaints %q about a run without a loss", got)
+	}
+}
