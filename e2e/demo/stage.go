@@ -58,9 +58,10 @@ type stage struct {
 
 // newStage makes the folders of a run. It starts nothing.
 func newStage(fleet *rig.Fleet, weir *product.Product, o Options, tell *narrator, attempt int) (*stage, error) {
+	begin := time.Now()
 	s := &stage{
-		fleet: fleet, product: weir, options: o, tell: tell,
-		run:     fmt.Sprintf("demo-%d-%d", time.Now().Unix(), attempt),
+		fleet: fleet, product: weir, options: o, tell: tell, history: history{since: begin},
+		run:     fmt.Sprintf("demo-%d-%d", begin.Unix(), attempt),
 		ledgers: map[string]string{},
 	}
 	for _, c := range fleet.Members() {
@@ -167,9 +168,12 @@ func (s *stage) restore(ctx context.Context) error {
 	return nil
 }
 
-// clear takes what an earlier run left off the fleet, and waits until its pods
-// are gone. Else they would end under the load of this one.
+// clear gives power back to what an earlier run left without, takes what it left off the fleet, and waits until its pods are
+// gone. Else they would end under the load of this one.
 func (s *stage) clear(ctx context.Context) error {
+	if err := s.restore(ctx); err != nil {
+		return err
+	}
 	// Before the members' own: weir would make anew what is missing there.
 	if err := s.clearWeb(ctx); err != nil {
 		return err

@@ -8,13 +8,17 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
-// history keeps every step that was ever seen, since a GlobalService keeps only
-// the last ones. It is safe for concurrent use.
+// history keeps every step of a run that was ever seen, since a GlobalService
+// keeps only the last ones. It is safe for concurrent use.
 type history struct {
+	// since is when the run began. What was done before is not of it, and its
+	// evidence may be forgotten already.
+	since time.Time
 	mu    sync.Mutex
 	steps []Step
 }
@@ -26,6 +30,9 @@ func (h *history) keep(gs v1alpha1.GlobalService) {
 	service := gs.Namespace + "/" + gs.Name
 	for i := range gs.Status.Steps {
 		step := stepOf(service, gs.Status.Steps[i])
+		if step.Time.Before(h.since) {
+			continue
+		}
 		known := slices.ContainsFunc(h.steps, func(s Step) bool {
 			return s.Service == step.Service && s.Time.Equal(step.Time) && s.Kind == step.Kind && s.Cluster == step.Cluster
 		})

@@ -20,13 +20,13 @@ func recorded(kind string, at int64, fence *v1alpha1.ProofStatus) v1alpha1.StepR
 	}
 }
 
-func TestHistoryKeepsEachStepOnceThoughTheServiceForgets(t *testing.T) {
+func TestHistoryKeepsEachStepOfTheRunOnceThoughTheServiceForgets(t *testing.T) {
 	proof := &v1alpha1.ProofStatus{Level: v1alpha1.ProofProven, Istiods: []v1alpha1.IstiodProof{
 		{Name: "c1/istiod", Push: "7", Proxies: []v1alpha1.ProxyProof{{Name: "x.demo", Acked: "8"}}},
 	}}
-	var h history
+	h := history{since: time.Unix(1, 0)}
 	for _, steps := range [][]v1alpha1.StepRecord{
-		{recorded("Split", 1, nil), recorded("Fence", 2, nil)},
+		{recorded("Done", 0, nil), recorded("Split", 1, nil), recorded("Fence", 2, nil)},
 		{recorded("Fence", 2, nil), recorded("Done", 3, proof)},
 	} {
 		gs := v1alpha1.GlobalService{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "echo"}}

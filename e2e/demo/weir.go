@@ -21,7 +21,10 @@ const killed = "c3"
 const atLeast = 10_000
 
 // pause lies between two acts, so that neither is blamed for the other.
-const pause = 6 * time.Second
+const pause = 3 * time.Second
+
+// undrained is how long a cluster that was powered off without a drain stays away: longer than a request waits for it.
+const undrained = 15 * time.Second
 
 // heldLimit is how long weir may take to hold a service.
 const heldLimit = 2 * time.Minute
@@ -170,7 +173,7 @@ func untilEnough(ctx context.Context, s *stage) error {
 // then on apart.
 func powerOffNaive(ctx context.Context, s *stage) error {
 	span := load.Span{From: time.Now().UnixNano()}
-	err := errors.Join(s.powerOff(ctx, victim), hold(ctx, powerOff))
+	err := errors.Join(s.powerOff(ctx, victim), hold(ctx, undrained))
 	span.To = time.Now().Add(endLimit).UnixNano()
 	s.naive = append(s.naive, span)
 	return err

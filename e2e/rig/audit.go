@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -32,9 +33,9 @@ func (c Check) String() string {
 	return "ok    " + c.Name + ": " + c.Found
 }
 
-// audit collects checks and tells each as it is made.
+// audit collects checks and tells each as it is made. It may be used by many goroutines.
 type audit struct {
-	fleet  *Fleet
+	mu     sync.Mutex
 	report func(Check)
 	failed int
 }
@@ -42,10 +43,21 @@ type audit struct {
 // do makes one check.
 func (a *audit) do(name string, look func() (string, error)) {
 	found, err := look()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err != nil {
 		a.failed++
 	}
 	a.report(Check{Name: name, Found: found, Err: err})
+}
+
+// each does something for each of the clusters, at the same time, and returns when all of it is done.
+func each(clusters []*Cluster, do func(*Cluster)) {
+	var all sync.WaitGroup
+	for _, c := range clusters {
+		all.Go(func() { do(c) })
+	}
+	all.Wait()
 }
 
 // ErrAudit says that at least one check of an audit failed.
@@ -53,24 +65,25 @@ var ErrAudit = errors.New("the fleet is not what it claims to be")
 
 // Audit proves on the running fleet that its parts are the real ones: it starts a small application of its own in each member,
 // sends requests through it, and looks at nodes, processes, slices, redirects, the firewall and istiods. Each check is reported
-// as it is made. The result is [ErrAudit] when one failed.
+// as it is made, never two at once; those of different members are made side by side. The result is [ErrAudit] when one failed.
 func (f *Fleet) Audit(ctx context.Context, report func(Check)) error {
-	a := &audit{fleet: f, report: report}
-	for _, c := range f.clusters {
+	a := &audit{report: report}
+	each(f.clusters, func(c *Cluster) {
 		a.do(c.Name+": node is ready and runs containerd", func() (string, error) { return c.auditNode(ctx) })
 		a.do(c.Name+": endpoint slices come from the real controller", func() (string, error) { return c.auditSlices(ctx) })
-	}
-	for _, c := range f.Members() {
+	})
+	// A client's requests reach every member only when all have their probe.
+	each(f.Members(), func(c *Cluster) {
 		a.do(c.Name+": the audit's application runs", func() (string, error) { return c.startProbe(ctx) })
-	}
-	for _, c := range f.Members() {
+	})
+	each(f.Members(), func(c *Cluster) {
 		a.do(c.Name+": a client's requests reach every member through its sidecar", func() (string, error) { return c.auditTraffic(ctx) })
 		a.do(c.Name+": each proxy is the pinned Envoy", func() (string, error) { return c.auditEnvoys(ctx) })
 		a.do(c.Name+": sidecars capture traffic both ways", func() (string, error) { return c.auditRedirects(ctx) })
 		a.do(c.Name+": istiod serves proxies and none refuses its configuration", func() (string, error) { return c.auditIstiods(ctx) })
 		a.do(c.Name+": no proxy has refused a configuration", func() (string, error) { return c.auditRefusals(ctx) })
 		a.do(c.Name+": the hub reaches its API server and nothing else", func() (string, error) { return c.auditFirewall(ctx) })
-	}
+	})
 	if f.Topology == Gateways {
 		a.do("pods of one member do not reach another's", func() (string, error) { return f.auditNetworks(ctx) })
 		a.do("gateways between networks serve their own network only", func() (string, error) { return f.auditGateways(ctx) })

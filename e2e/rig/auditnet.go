@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -29,16 +30,22 @@ const memoryLimit = 12 * 1024
 // thousandth of it.
 const silence = time.Second
 
-// unreachable is nil when nothing answers at the address within [silence].
-func unreachable(ctx context.Context, from netns.Space, address string) error {
+// unreachable is nil when nothing answers at any of the addresses within [silence]. They are tried at the same time.
+func unreachable(ctx context.Context, from netns.Space, addresses ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
-	conn, err := from.Dial(ctx, "tcp", address)
-	if err == nil {
-		conn.Close()
-		return fmt.Errorf("%s answers", address)
+	var g errgroup.Group
+	for _, address := range addresses {
+		g.Go(func() error {
+			conn, err := from.Dial(ctx, "tcp", address)
+			if err == nil {
+				conn.Close()
+				return fmt.Errorf("%s answers", address)
+			}
+			return nil
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // auditFirewall stands in the hub's network and tries to reach the member's API server, its pods and its istiod.
@@ -60,7 +67,7 @@ func (c *Cluster) auditFirewall(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tried := 0
+	var shut []string
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		var port int
@@ -81,19 +88,20 @@ func (c *Cluster) auditFirewall(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("pod %s/%s does not answer its own node: %w", p.Namespace, p.Name, err)
 		}
 		conn.Close()
-		if err := unreachable(ctx, hub, address); err != nil {
-			return "", fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
-		}
-		tried++
+		shut = append(shut, address)
 	}
-	if tried == 0 {
+	if len(shut) == 0 {
 		return "", errors.New("there was no pod to try")
 	}
-	return fmt.Sprintf("API server ready, %d pods out of reach", tried), nil
+	if err := unreachable(ctx, hub, shut...); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("API server ready, %d pods out of reach", len(shut)), nil
 }
 
 // auditNetworks stands in each member and tries to reach the other members' probes and gateways.
 func (f *Fleet) auditNetworks(ctx context.Context) (string, error) {
+	paths := map[*Cluster][]string{}
 	tried := 0
 	for _, to := range f.Members() {
 		client, err := to.Client()
@@ -115,12 +123,14 @@ func (f *Fleet) auditNetworks(ctx context.Context) (string, error) {
 			}
 			conn.Close()
 			for i := range pods.Items {
-				address := net.JoinHostPort(pods.Items[i].Status.PodIP, strconv.Itoa(probePort))
-				if err := unreachable(ctx, from.place.space(), address); err != nil {
-					return "", fmt.Errorf("from %s: %w", from.Name, err)
-				}
+				paths[from] = append(paths[from], net.JoinHostPort(pods.Items[i].Status.PodIP, strconv.Itoa(probePort)))
 				tried++
 			}
+		}
+	}
+	for from, addresses := range paths {
+		if err := unreachable(ctx, from.place.space(), addresses...); err != nil {
+			return "", fmt.Errorf("from %s: %w", from.Name, err)
 		}
 	}
 	return fmt.Sprintf("%d paths closed, each gateway open", tried), nil

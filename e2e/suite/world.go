@@ -148,24 +148,28 @@ func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error)
 	return session, nil
 }
 
-// closeSession ends the load, if it runs.
+// closeSession ends the load, if it runs, and gives the application's traffic back to weir's own policy.
 func (w *World) closeSession(ctx context.Context) error {
 	session := w.session.value
 	w.session, w.pace, w.federated = made[*demo.Session]{}, v1alpha1.ShiftPace{}, false
 	if session == nil {
 		return nil
 	}
-	return session.Close(ctx)
+	all := []error{session.Close(ctx)}
+	for _, c := range w.fleet.Members() {
+		all = append(all, Annotate(ctx, c, demo.Namespace, demo.Service, v1alpha1.AnnotationTrafficPolicy, ""))
+	}
+	return errors.Join(all...)
 }
 
-// Demo plays the demo as make demo does, but on the tests' fleet, which is whole again afterwards. What it wrote is in
-// e2e/out.
+// Demo plays the demo as make demo does, but on the tests' fleet. With weir it is the last that is played there: the cluster that
+// it powers off stays without power. What it wrote is in e2e/out.
 func (w *World) Demo(t *testing.T, mode demo.Mode) {
 	t.Helper()
 	if err := w.closeSession(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o := demo.Options{Mode: mode, Rate: demoRate, Seed: 1, OutDir: filepath.Join("..", "..", "out"), Out: t.Output(), Keep: true}
+	o := demo.Options{Mode: mode, Rate: demoRate, Seed: 1, OutDir: filepath.Join("..", "..", "out"), Out: t.Output(), Keep: mode == demo.Naive}
 	if mode == demo.Weir {
 		o.Weir = w.Weir(t)
 	} else if err := w.withoutWeir(t.Context()); err != nil {

@@ -157,7 +157,7 @@ func TestMemberCanNotStandInForTheHub(t *testing.T) {
 func TestCertificateIsRenewedAtTwoThirdsWithoutLosingTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHub(t)
-		if err := h.Admit("c1", Settings{BeatInterval: time.Minute}); err != nil {
+		if err := h.Admit("c1", Settings{BeatInterval: 10 * time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		a := h.startAgent("c1")

@@ -23,7 +23,7 @@ func TestACertificateEndsWithTheRegistrationThatItWasMadeFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := startHub(t)
 				admit := func(registration string) {
-					if err := h.Admit("c1", Settings{BeatInterval: time.Minute, Registration: registration}); err != nil {
+					if err := h.Admit("c1", Settings{BeatInterval: 10 * time.Minute, Registration: registration}); err != nil {
 						t.Fatal(err)
 					}
 				}

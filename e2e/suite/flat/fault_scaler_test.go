@@ -31,6 +31,10 @@ spec:
 const limitsKept = "weir.io/autoscaler-limits"
 
 func TestADrainLowersAnAutoscalersLimitsAndAnUndrainGivesThemBack(t *testing.T) {
+	// Before the workload it is seen with it; what is made later is seen within half a minute.
+	if err := world.Cluster(t, "c2").Apply(t.Context(), "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo, labels: {istio-injection: enabled}}\n", scaler); err != nil {
+		t.Fatal(err)
+	}
 	world.FederatedCase(t, func(ctx context.Context, c *suite.Case) error {
 		c2, err := c.Fleet.Cluster("c2")
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/weir-io/weir/e2e/demo"
 	"github.com/weir-io/weir/e2e/rig"
 	"github.com/weir-io/weir/e2e/suite"
 )
@@ -22,5 +21,3 @@ func TestThePartsAreTheRealOnes(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestTheDemoLosesNoRequestAcrossNetworks(t *testing.T) { world.Demo(t, demo.Weir) }
