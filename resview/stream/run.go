@@ -17,7 +17,7 @@ import (
 
 const (
 	minBackoff   = 250 * time.Millisecond
-	maxBackoff   = 15 * time.Second
+	maxBackoff   = 5 * time.Second
 	awayBackoff  = time.Minute // after another agent took the name: two that fight over it must not do so fast
 	minBeat      = 100 * time.Millisecond
 	maxBeat      = 5 * time.Minute
@@ -27,7 +27,7 @@ const (
 )
 
 // Run keeps a session with the hub until the context ends. It never gives up: what stands in the way is in Status and in
-// the log, and is tried again after a pause that grows to 15 seconds, all of it random, so that a fleet does not return
+// the log, and is tried again after a pause that grows to 5 seconds, all of it random, so that a fleet does not return
 // to its hub in step.
 func (c *Client) Run(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(c.incarnation, uint64(len(c.config.Cluster))))

@@ -15,9 +15,3 @@ import (
 var world = suite.New(rig.Gateways)
 
 func TestMain(m *testing.M) { os.Exit(world.Run(m)) }
-
-func TestThePartsAreTheRealOnes(t *testing.T) {
-	if err := world.Fleet().Audit(t.Context(), func(c rig.Check) { t.Log(c) }); err != nil {
-		t.Error(err)
-	}
-}

@@ -30,16 +30,16 @@ spec:
 // limitsKept is the annotation in which weir keeps an autoscaler's limits while they are lowered.
 const limitsKept = "weir.io/autoscaler-limits"
 
-func TestADrainLowersAnAutoscalersLimitsAndAnUndrainGivesThemBack(t *testing.T) {
-	// Before the workload it is seen with it; what is made later is seen within half a minute.
-	if err := world.Cluster(t, "c2").Apply(t.Context(), "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo, labels: {istio-injection: enabled}}\n", scaler); err != nil {
+// scaledCase is a federated case whose workload has an autoscaler in c2, which weir has seen to own the replicas there.
+func scaledCase(t *testing.T, act func(ctx context.Context, c *suite.Case, m *rig.Cluster) error) {
+	t.Helper()
+	c2 := world.Cluster(t, "c2")
+	// Made before the workload it is seen with it; what is made later is seen within half a minute.
+	const space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo, labels: {istio-injection: enabled}}\n"
+	if err := c2.Apply(t.Context(), space, scaler); err != nil {
 		t.Fatal(err)
 	}
 	world.FederatedCase(t, func(ctx context.Context, c *suite.Case) error {
-		c2, err := c.Fleet.Cluster("c2")
-		if err != nil {
-			return err
-		}
 		c.Undo(func(ctx context.Context) error { return c2.Delete(ctx, scaler) })
 		if err := c2.Apply(ctx, scaler); err != nil {
 			return err
@@ -47,41 +47,7 @@ func TestADrainLowersAnAutoscalersLimitsAndAnUndrainGivesThemBack(t *testing.T) 
 		if err := owned(ctx, c); err != nil {
 			return err
 		}
-		before, err := limits(ctx, c2)
-		if err != nil {
-			return err
-		}
-		if err := c.Weir.Drain(ctx, "c2", func(line string) { c.Logf("%s", line) }); err != nil {
-			return err
-		}
-		if err := c.WaitSafe(ctx, "c2"); err != nil {
-			return err
-		}
-		if err := webHeld(ctx, c, "c2", 0); err != nil {
-			return err
-		}
-		now, err := limits(ctx, c2)
-		if err != nil {
-			return err
-		}
-		if *now.Spec.MinReplicas != 1 || now.Spec.MaxReplicas != 1 || now.Annotations[limitsKept] == "" {
-			return fmt.Errorf("in the drain its limits are %d to %d, with annotations %v", *now.Spec.MinReplicas, now.Spec.MaxReplicas, now.Annotations)
-		}
-		c.Logf("its limits are lowered: %s", now.Annotations[limitsKept])
-		if err := c.Weir.Undrain(ctx, "c2", func(line string) { c.Logf("%s", line) }); err != nil {
-			return err
-		}
-		if err := c.Session.WaitDivided(ctx); err != nil {
-			return err
-		}
-		now, err = limits(ctx, c2)
-		if err != nil {
-			return err
-		}
-		if *now.Spec.MinReplicas != *before.Spec.MinReplicas || now.Spec.MaxReplicas != before.Spec.MaxReplicas || now.Annotations[limitsKept] != "" {
-			return fmt.Errorf("after the undrain its limits are %d to %d, with annotations %v", *now.Spec.MinReplicas, now.Spec.MaxReplicas, now.Annotations)
-		}
-		return webHeld(ctx, c, "c2", demo.WebReplicas/3)
+		return act(ctx, c, c2)
 	})
 }
 
@@ -108,4 +74,35 @@ func limits(ctx context.Context, m *rig.Cluster) (*autoscalingv2.HorizontalPodAu
 		return nil, err
 	}
 	return client.AutoscalingV2().HorizontalPodAutoscalers(demo.Namespace).Get(ctx, "web", metav1.GetOptions{})
+}
+
+// lowered wants the autoscaler's limits to be such that it scales nothing, and weir to keep what they were.
+func lowered(ctx context.Context, c *suite.Case, m *rig.Cluster) error {
+	now, err := limits(ctx, m)
+	if err != nil {
+		return err
+	}
+	if *now.Spec.MinReplicas != 1 || now.Spec.MaxReplicas != 1 || now.Annotations[limitsKept] == "" {
+		return fmt.Errorf("in the drain its limits are %d to %d, with annotations %v", *now.Spec.MinReplicas, now.Spec.MaxReplicas, now.Annotations)
+	}
+	c.Logf("its limits are lowered: %s", now.Annotations[limitsKept])
+	return nil
+}
+
+// givenBack undrains the autoscaler's cluster, and wants the autoscaler to have its own limits again and the cluster its replicas.
+func givenBack(ctx context.Context, c *suite.Case, m *rig.Cluster, own *autoscalingv2.HorizontalPodAutoscaler) error {
+	if err := c.Weir.Undrain(ctx, m.Name, func(line string) { c.Logf("%s", line) }); err != nil {
+		return err
+	}
+	if err := c.Session.WaitDivided(ctx); err != nil {
+		return err
+	}
+	now, err := limits(ctx, m)
+	if err != nil {
+		return err
+	}
+	if *now.Spec.MinReplicas != *own.Spec.MinReplicas || now.Spec.MaxReplicas != own.Spec.MaxReplicas || now.Annotations[limitsKept] != "" {
+		return fmt.Errorf("after the undrain its limits are %d to %d, with annotations %v", *now.Spec.MinReplicas, now.Spec.MaxReplicas, now.Annotations)
+	}
+	return webHeld(ctx, c, m.Name, demo.WebReplicas/3)
 }
