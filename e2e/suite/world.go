@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +39,27 @@ type World struct {
 	pace     v1alpha1.ShiftPace // the one in force for the session
 	// federated says that the session has a workload that weir divides too.
 	federated bool
+	// told is where the session tells what it does: the output of the test that uses it now.
+	told output
+}
+
+// output passes on to the writer of now. A session outlives the test that opened it, whose own writer then is no more. It is safe
+// for concurrent use.
+type output struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(p)
+}
+
+func (o *output) follow(to io.Writer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.to = to
 }
 
 // made is something that takes long to make and is made once. What could not be made fails every test that needs it.
@@ -112,6 +135,7 @@ func (w *World) install(t *testing.T) (*product.Product, error) {
 func (w *World) load(t *testing.T, federated bool) *demo.Session {
 	t.Helper()
 	weir := w.Weir(t)
+	w.told.follow(t.Output())
 	if federated && !w.federated {
 		if err := w.closeSession(t.Context()); err != nil {
 			t.Fatal(err)
@@ -135,7 +159,7 @@ func (w *World) open(t *testing.T, weir *product.Product) (*demo.Session, error)
 		return nil, err
 	}
 	session, err := demo.Open(t.Context(), w.fleet, weir, demo.Options{
-		Rate: loadRate, Seed: 1, Out: t.Output(), Federated: w.federated, Policy: policyName,
+		Rate: loadRate, Seed: 1, Out: &w.told, Federated: w.federated, Policy: policyName,
 	})
 	if err != nil {
 		return nil, err
