@@ -63,6 +63,7 @@ type memberView struct {
 	away     bool             // taken out of service, safe to power off, and not connected: nothing of it counts
 	mesh     bool             // it runs an istiod, so rules go there
 	left     bool             // its Cluster object is gone, and the plan may name it still
+	across   bool             // there are members of another network, which reach its pods through a gateway
 }
 
 // addLeft adds the members that the service knows and whose Cluster object is gone: weights that still name one must be

@@ -167,13 +167,13 @@ func TestARateIsToldOnlyWhenEveryPodWasLookedAtTwice(t *testing.T) {
 	looked := func(rate *float64) *pb.Pod {
 		return &pb.Pod{Name: "a", Ip: "10.1.0.1", Ready: true, Load: &pb.Load{Measured: true, Rate: rate}}
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second); rate != nil {
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second, quietScrapes); rate != nil {
 		t.Errorf("after one look at one of them: %d", *rate)
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}}, time.Second); rate != nil {
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}}, time.Second, quietScrapes); rate != nil {
 		t.Errorf("with a pod that nobody looks at: %d", *rate)
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second); rate == nil || *rate != 2500 {
+	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second, quietScrapes); rate == nil || *rate != 2500 {
 		t.Errorf("after two looks at each: %v", rate)
 	}
 }
@@ -194,7 +194,7 @@ func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			state, inFlight, _ := loadOf(&pb.ServiceFacts{Pods: c.pods}, time.Second)
+			state, inFlight, _ := loadOf(&pb.ServiceFacts{Pods: c.pods}, time.Second, quietScrapes)
 			if state != c.want {
 				t.Errorf("got %s", state)
 			}

@@ -176,6 +176,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 	in.standIns = r.standInsOf(key)
 	in.share()
 	in.addLeft()
+	in.markAcross()
 	slices.SortFunc(in.members, func(a, b memberView) int { return strings.Compare(a.name, b.name) })
 	return in, nil
 }

@@ -94,7 +94,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	if len(m.facts.GetWorkloads()) == 0 {
 		c.Replicas = c.Ready
 	}
-	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since))
+	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since), m.quietScrapes())
 }
 
 // ownersOf returns the binding whose workload is behind a Service, and the workloads that are not of it, by Kind/name. A
@@ -157,41 +157,6 @@ const maxReplicas = 1 << 20
 
 // maxWorkloads is how many workloads a status names for one member.
 const maxWorkloads = 100
-
-// loadTime is how old statistics may be for anything to rest on them.
-const loadTime = 15 * time.Second
-
-// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. since is
-// how long ago the facts were received. A pod without an address, such as one that no node has room for, was never called and
-// has no statistics to wait for.
-func loadOf(facts *pb.ServiceFacts, since time.Duration) (v1alpha1.QuietState, *int64, *int64) {
-	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
-	var inFlight, rate int64
-	measured, compared := true, true
-	for _, p := range pods {
-		measured = measured && p.GetLoad().GetMeasured() && since+time.Duration(p.GetLoad().GetAgeMs())*time.Millisecond < loadTime
-		inFlight += int64(min(p.GetLoad().GetInFlight(), 1<<40))
-		compared = compared && p.GetLoad() != nil && p.GetLoad().Rate != nil
-		rate += int64(p.GetLoad().GetRate() * 1000)
-	}
-	if !measured {
-		return v1alpha1.QuietNotMeasured, nil, nil
-	}
-	fenced := slices.DeleteFunc(slices.Clone(pods), func(p *pb.Pod) bool { return !p.GetFenced() })
-	quiet := uint32(2)
-	for _, p := range fenced {
-		quiet = min(quiet, p.GetLoad().GetQuietScrapes())
-	}
-	states := []v1alpha1.QuietState{v1alpha1.QuietBusy, v1alpha1.QuietOnce, v1alpha1.QuietQuiet}
-	state := states[quiet]
-	if len(fenced) == 0 && rate > 0 {
-		state = v1alpha1.QuietBusy
-	}
-	if !compared {
-		return state, &inFlight, nil // one look tells no rate, and a 0 would read as silence
-	}
-	return state, &inFlight, &rate
-}
 
 // spillHeadroom is how many replicas' worth of traffic the others could take if the largest member emptied: their
 // ready pods less its share of the whole.

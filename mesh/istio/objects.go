@@ -4,6 +4,7 @@
 package istio
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func (in Input) object(kind, name string, spec map[string]any) map[string]any {
 func (in Input) destinationRule(h host, rules Rules) map[string]any {
 	spec := map[string]any{"host": h.name, "exportTo": in.exportTo()}
 	if len(rules.WeightedPorts) == 0 {
-		spec["trafficPolicy"] = in.ejectionAlone()
+		spec["trafficPolicy"] = in.ejectionAlone(in.acrossNetworks())
 		return in.object("DestinationRule", h.object, spec)
 	}
 	if len(rules.FenceOnlyPorts) > 0 {
@@ -57,7 +58,7 @@ func (in Input) subset(c Cluster) map[string]any {
 		s["trafficPolicy"] = map[string]any{
 			"loadBalancer":     balancer(map[string]any{"enabled": false}),
 			"outlierDetection": ejection,
-			"connectionPool":   in.connections(),
+			"connectionPool":   in.connections(c.Network != in.ConfigNetwork),
 		}
 		return s
 	}
@@ -69,22 +70,32 @@ func (in Input) subset(c Cluster) map[string]any {
 			"failoverPriority": []any{LabelCluster + "=" + c.istioID()},
 		}),
 		"outlierDetection": ejection,
-		"connectionPool":   in.connections(),
+		"connectionPool":   in.connections(c.Network != in.ConfigNetwork),
 	}
 	return s
 }
 
-// connections renders when a connection that does not come about is given up.
-func (in Input) connections() map[string]any {
-	return map[string]any{"tcp": map[string]any{"connectTimeout": duration(in.Reflex.ConnectTimeout)}}
+// connections renders when a connection that does not come about is given up, and when one that leads to another network and
+// carries nothing.
+func (in Input) connections(across bool) map[string]any {
+	pool := map[string]any{"tcp": map[string]any{"connectTimeout": duration(in.Reflex.ConnectTimeout)}}
+	if across {
+		pool["http"] = map[string]any{"idleTimeout": duration(in.Reflex.IdleAcrossNetworks)}
+	}
+	return pool
+}
+
+// acrossNetworks tells whether any of the Service's clusters is in another network than the proxies.
+func (in Input) acrossNetworks() bool {
+	return slices.ContainsFunc(in.Clusters, func(c Cluster) bool { return c.Network != in.ConfigNetwork })
 }
 
 // ejectionAlone is a policy that leaves the balancing between endpoints as it
 // was: ejection would else switch on the mesh's locality preference. A Service
 // that asks for a distribution of its own keeps that, which only works as long as
 // the rule says nothing of balancing.
-func (in Input) ejectionAlone() map[string]any {
-	policy := map[string]any{"outlierDetection": in.ejection(false), "connectionPool": in.connections()}
+func (in Input) ejectionAlone(across bool) map[string]any {
+	policy := map[string]any{"outlierDetection": in.ejection(false), "connectionPool": in.connections(across)}
 	if in.Service.TrafficDistribution == "" {
 		policy["loadBalancer"] = balancer(map[string]any{"enabled": false})
 	}
@@ -94,7 +105,7 @@ func (in Input) ejectionAlone() map[string]any {
 func (in Input) portEjection(ports []int32) []any {
 	out := make([]any, len(ports))
 	for i, p := range ports {
-		policy := in.ejectionAlone()
+		policy := in.ejectionAlone(false) // no HTTP there: what idles may be in use
 		policy["port"] = map[string]any{"number": int64(p)}
 		out[i] = policy
 	}

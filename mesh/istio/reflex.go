@@ -23,6 +23,10 @@ type Reflex struct {
 	// ConnectTimeout is how long a proxy tries to connect to an endpoint, the
 	// TLS handshake included, before it counts as a failure and another is tried.
 	ConnectTimeout time.Duration
+	// IdleAcrossNetworks is how long a connection to another network may carry no
+	// request before a proxy closes it. The gateway there gave it to one pod, and
+	// no change of endpoints ever takes it away from that pod.
+	IdleAcrossNetworks time.Duration
 	// Attempts is the number of retries after the first try.
 	Attempts int32
 	// RetryOnWide and RetryOnSafe are Envoy's retry conditions for requests that
@@ -66,6 +70,9 @@ func DefaultReflex() Reflex {
 		// ten seconds its callers would have given up before a retry could help.
 		// It leaves room for two round trips around the earth on a busy machine.
 		ConnectTimeout: 2 * time.Second,
+		// Shorter than what is waited for until a pod counts as quiet that other
+		// networks call, so that no connection leads to a quiet pod any more.
+		IdleAcrossNetworks: 5 * time.Second,
 		// The first retry leaves the host, the second the priority.
 		Attempts: 2,
 		// These never reached the application: nothing can run twice.
@@ -96,6 +103,9 @@ func (r Reflex) withDefaults() Reflex {
 	}
 	if r.ConnectTimeout == 0 {
 		r.ConnectTimeout = d.ConnectTimeout
+	}
+	if r.IdleAcrossNetworks == 0 {
+		r.IdleAcrossNetworks = d.IdleAcrossNetworks
 	}
 	if r.Attempts == 0 {
 		r.Attempts = d.Attempts

@@ -105,12 +105,9 @@ func loadOf(p quiet.Pod, rate *float64, now time.Time) *pb.Load {
 	if p.InFlightKnown {
 		out.InFlight = p.InFlight
 	}
-	switch p.State {
-	case quiet.StateOnce:
-		out.QuietScrapes = 1
-	case quiet.StateTwice:
-		out.QuietScrapes = 2
-	default: // Something arrives, or it is not known.
-	}
+	out.QuietScrapes = uint32(min(max(p.Silent, 0), toldQuiet)) //nolint:gosec // bounded by the line itself
 	return out
 }
+
+// toldQuiet is up to where quiet scrapes in a row are told. More make nobody quieter, and each would be news.
+const toldQuiet = 10

@@ -134,7 +134,7 @@ func TestVerdictOfAHugeMeshFitsTheWire(t *testing.T) {
 func TestRateIsOfTheLastTwoScrapes(t *testing.T) {
 	var r rates
 	scrape := func(at time.Duration, arrivals uint64) *pb.Load {
-		v := prover.Verdict{Quiet: []quiet.Pod{{Namespace: "shop", Name: "cart-1", State: quiet.StateTwice, Arrivals: arrivals, InFlight: 3, InFlightKnown: true, At: epoch.Add(at)}}}
+		v := prover.Verdict{Quiet: []quiet.Pod{{Namespace: "shop", Name: "cart-1", State: quiet.StateTwice, Silent: 2, Arrivals: arrivals, InFlight: 3, InFlightKnown: true, At: epoch.Add(at)}}}
 		return r.loads(map[prover.Key]prover.Verdict{cart: v}, epoch.Add(at+time.Second))["shop/cart-1"]
 	}
 	for _, step := range []struct {
@@ -146,6 +146,9 @@ func TestRateIsOfTheLastTwoScrapes(t *testing.T) {
 		if diff := cmp.Diff(want, scrape(step.at, step.arrivals), protocmp.Transform()); diff != "" {
 			t.Errorf("at %s (-want +got):\n%s", step.at, diff)
 		}
+	}
+	if got := loadOf(quiet.Pod{State: quiet.StateTwice, Silent: 4711}, nil, epoch); got.QuietScrapes != toldQuiet {
+		t.Errorf("a pod that has long been quiet is news at each scrape: %d", got.QuietScrapes)
 	}
 	if got := r.loads(nil, epoch); len(got) != 0 || len(r.last) != 0 {
 		t.Errorf("loads of what is measured no more: %v", got)

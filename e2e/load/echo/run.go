@@ -26,8 +26,9 @@ const (
 
 // idleFor is how long a draining server must have had nothing to do. It is
 // longer than a slow request of the load, so that clients which send only those
-// do not look gone between two of them.
-const idleFor = 3 * time.Second
+// do not look gone between two of them, and than proxies of other networks keep
+// a connection that carries nothing: such a one may bring a request yet.
+const idleFor = 6 * time.Second
 
 // idleCheck is how often a draining server looks.
 const idleCheck = 100 * time.Millisecond

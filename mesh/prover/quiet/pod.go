@@ -25,6 +25,8 @@ type Pod struct {
 	Namespace string
 	Name      string
 	State     State
+	// Silent is how many scrapes in a row showed no arrival; 0 while busy, and when not measured.
+	Silent int
 	// Arrivals counts what arrived since the pod was first scraped, over
 	// restarts of its proxy.
 	Arrivals uint64

@@ -33,7 +33,6 @@ type track struct {
 	last   map[string]uint64
 	uptime uint64
 	seen   time.Time // the scrape of last and uptime
-	silent int       // scrapes in a row that showed no arrival
 }
 
 // Keep forgets all pods but those of ids, and begins with those that are new.
@@ -59,7 +58,7 @@ func (t *Tracker) Missed(id ID, now time.Time, reason string) {
 	if !ok {
 		return
 	}
-	p.silent = 0
+	p.pod.Silent = 0
 	p.pod.State, p.pod.Reason, p.pod.At = StateNotMeasured, reason, now
 	p.pod.InFlight, p.pod.InFlightKnown = 0, false
 }
@@ -83,13 +82,13 @@ func (t *Tracker) Seen(id ID, now time.Time, s Sample) {
 	switch {
 	case arrived > 0:
 		p.pod.LastArrival = now
-		p.silent = 0
+		p.pod.Silent = 0
 	case comparable:
-		p.silent++
+		p.pod.Silent++
 	default:
-		p.silent = 0
+		p.pod.Silent = 0
 	}
-	p.pod.State = stateOf(p.silent)
+	p.pod.State = stateOf(p.pod.Silent)
 }
 
 func stateOf(silent int) State {
