@@ -53,7 +53,7 @@ $(LINT):
 
 .PHONY: test
 test: generate-check lint ## Everything that must hold before a change lands. CI runs this.
-	@hack/beside.sh "$(MAKE)" "unit race" e2e
+	@hack/beside.sh "$(MAKE)" "unit race unit-e2e" e2e
 
 .PHONY: generate-check
 generate-check: $(GEN)/done ## Fail when generated files are not what the sources give.
@@ -74,6 +74,10 @@ lint-go: $(LINT) ## golangci-lint on the product, its chart's tests, its tools a
 unit: ## Tests of the product and of its chart, fuzz seeds among them.
 	$(GO) test -shuffle=on -timeout 20m ./...
 	@cd charts/weir/tests && $(GO) test -shuffle=on ./...
+
+.PHONY: unit-e2e
+unit-e2e: ## Tests of the end-to-end module's parts that need no fleet (root: some make network namespaces).
+	@cd e2e && $(GO) test -shuffle=on $$($(GO) list ./... | grep -Ev '/fleet$$|/suite/')
 
 .PHONY: race
 race: ## The pure packages and the resource view under the race detector.
