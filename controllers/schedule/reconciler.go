@@ -78,13 +78,13 @@ func (r *Reconciler) due(in *input) []answer {
 	if r.fleet != nil {
 		fleet = changed(r.fleet, offers(in.views, in.kinds()))
 	}
-	versions, drained := versionsOf(in.views), map[string]bool{}
+	versions, drained, sound := versionsOf(in.views), map[string]bool{}, sound(in.views)
 	for i := range in.views {
 		drained[in.views[i].Cluster] = in.views[i].Duty == filter.Drained
 	}
 	var out []answer
 	for _, e := range in.entries {
-		w := reason(e, r.known[e.key()], fleet, drained, versions, in.now)
+		w := reason(e, r.known[e.key()], fleet, drained, sound, versions, in.now)
 		if owed, ok := r.owed[e.key()]; ok {
 			w = &owed
 		}

@@ -24,6 +24,8 @@ type why struct {
 	trigger v1alpha1.DecisionTrigger
 	// rebalance: what stands may move to where the weights want it.
 	rebalance bool
+	// redress: a split is made anew that was made on half a view. It is remembered also where it comes out the same.
+	redress bool
 }
 
 // memory is what is remembered of one workload from pass to pass. It is lost with the hub: then everything is decided once
@@ -133,14 +135,17 @@ func givenBack(b *v1alpha1.ResourceBinding, drained map[string]bool) bool {
 }
 
 // reason to decide about a workload now; nil: there is none. fleet is what changed of the fleet, drained are the clusters
-// that are out of service.
-func reason(e *entry, m *memory, fleet *why, drained map[string]bool, views uint64, now time.Time) *why {
+// that are out of service, and sound those that can be counted on.
+func reason(e *entry, m *memory, fleet *why, drained, sound map[string]bool, views uint64, now time.Time) *why {
 	b := e.binding
+	owed := redress(b.Status.History, sound)
 	switch {
 	case len(b.Status.History) == 0:
 		return &why{trigger: v1alpha1.TriggerCreated}
 	case m == nil && givenBack(b, drained):
 		return &why{trigger: v1alpha1.TriggerUndrain, rebalance: true}
+	case owed != "":
+		return &why{trigger: owed, rebalance: true, redress: true}
 	case m == nil:
 		return &why{trigger: v1alpha1.TriggerPeriod}
 	case m.preference != preferenceOf(b):

@@ -76,6 +76,16 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 			b.Status.History[0].Reasons = []v1alpha1.DecisionReason{{Cluster: cluster, Code: "Drained"}}
 		}
 	}
+	split := func(cluster, code string, later ...v1alpha1.DecisionTrigger) *entry {
+		return entryOf(func(b *v1alpha1.ResourceBinding) {
+			b.Status.History = []v1alpha1.DecisionRecord{{
+				Time: metav1.NewTime(now), Trigger: v1alpha1.TriggerUndrain, Reasons: []v1alpha1.DecisionReason{{Cluster: cluster, Code: code}},
+			}}
+			for _, t := range later {
+				b.Status.History = append(b.Status.History, v1alpha1.DecisionRecord{Time: metav1.NewTime(now), Trigger: t})
+			}
+		})
+	}
 	for name, c := range map[string]struct {
 		entry *entry
 		known *memory
@@ -84,13 +94,19 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 		after time.Duration
 		want  v1alpha1.DecisionTrigger
 	}{
-		"nothing":                          {base, known(), nil, 1, time.Minute, ""},
-		"new":                              {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
-		"a hub that began anew":            {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
-		"a hub that began anew in a drain": {entryOf(inDrain("c1")), nil, nil, 1, 0, v1alpha1.TriggerPeriod},
-		"a hub that began anew after it":   {entryOf(inDrain("c2")), nil, nil, 1, 0, v1alpha1.TriggerUndrain},
-		"another wish":                     {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), nil, 1, 0, v1alpha1.TriggerWishChanged},
-		"another preference":               {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Preference = &v1alpha1.ReplicaPreference{} }), known(), nil, 1, 0, v1alpha1.TriggerPreferenceChanged},
+		"nothing":                               {base, known(), nil, 1, time.Minute, ""},
+		"new":                                   {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
+		"a hub that began anew":                 {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
+		"a hub that began anew in a drain":      {entryOf(inDrain("c1")), nil, nil, 1, 0, v1alpha1.TriggerPeriod},
+		"a hub that began anew after it":        {entryOf(inDrain("c2")), nil, nil, 1, 0, v1alpha1.TriggerUndrain},
+		"a split while one was suspect":         {split("c2", "Suspect"), known(), nil, 1, 0, v1alpha1.TriggerUndrain},
+		"the same, in a hub that began anew":    {split("c2", "NoView"), nil, nil, 1, 0, v1alpha1.TriggerUndrain},
+		"the same, and it returned meanwhile":   {split("c2", "Suspect", v1alpha1.TriggerClusterReturned), known(), nil, 1, 0, v1alpha1.TriggerUndrain},
+		"the same, and it was split since":      {split("c2", "Suspect", v1alpha1.TriggerClusterReturned, v1alpha1.TriggerUndrain), known(), nil, 1, 0, ""},
+		"a split while one was suspect, and is": {split("c3", "Suspect"), known(), nil, 1, 0, ""},
+		"a split where one lacks room":          {split("c2", "NoRoom"), known(), nil, 1, 0, ""},
+		"another wish":                          {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), nil, 1, 0, v1alpha1.TriggerWishChanged},
+		"another preference":                    {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Preference = &v1alpha1.ReplicaPreference{} }), known(), nil, 1, 0, v1alpha1.TriggerPreferenceChanged},
 		"its own decision": {entryOf(func(b *v1alpha1.ResourceBinding) {
 			b.Spec.Clusters = []v1alpha1.BindingCluster{{Name: "c1", Replicas: 3}}
 		}), known(), nil, 1, 0, ""},
@@ -101,7 +117,7 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 		"room, a moment ago":                 {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.Unplaced = 1 }), known(), nil, 2, time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := reason(c.entry, c.known, c.fleet, map[string]bool{"c1": true}, c.views, now.Add(c.after))
+			got := reason(c.entry, c.known, c.fleet, map[string]bool{"c1": true}, map[string]bool{"c2": true}, c.views, now.Add(c.after))
 			if got == nil && c.want == "" {
 				return
 			}

@@ -1,0 +1,46 @@
+// Copyright The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"slices"
+
+	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/sched"
+	"github.com/weir-io/weir/sched/filter"
+	reasons "github.com/weir-io/weir/sched/reason"
+)
+
+// passing are the reasons that say nothing of a cluster but that it could not be counted on at the time.
+var passing = []string{
+	string(reasons.NoView), string(reasons.StaleView), string(reasons.OldView), string(reasons.Dead), string(reasons.Partitioned), string(reasons.Suspect),
+}
+
+// sound are the clusters that a decision can count on in full.
+func sound(views []sched.ClusterView) map[string]bool {
+	out := make(map[string]bool, len(views))
+	for i := range views {
+		v := &views[i]
+		out[v.Cluster] = v.Seen && v.Confidence >= 100 && v.Health == filter.Healthy && v.Duty != filter.Drained
+	}
+	return out
+}
+
+// redress is the trigger of the last split by weights, where that was made while a cluster could not be counted on which now
+// is sound: it has less than its share, or others have more, and nothing else would ever mend it but the period. That is so after
+// an undrain that a hub meets which has just begun, and has heard of no member yet. Empty: nothing is owed.
+func redress(history []v1alpha1.DecisionRecord, sound map[string]bool) v1alpha1.DecisionTrigger {
+	for i := len(history) - 1; i >= 0; i-- {
+		r := &history[i]
+		if r.Trigger != v1alpha1.TriggerUndrain && r.Trigger != v1alpha1.TriggerPreferenceChanged {
+			continue // what stood was kept as far as it could be
+		}
+		owed := slices.ContainsFunc(r.Reasons, func(x v1alpha1.DecisionReason) bool { return sound[x.Cluster] && slices.Contains(passing, x.Code) })
+		if owed {
+			return r.Trigger
+		}
+		return ""
+	}
+	return ""
+}
