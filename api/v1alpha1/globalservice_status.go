@@ -221,7 +221,8 @@ type WeightStatus struct {
 // +kubebuilder:validation:Enum=Busy;Once;Quiet;Limit;NotMeasured
 type QuietState string
 
-// States of quiet: requests arrive, one scrape without arrivals, two, waited to the limit, no statistic to read.
+// States of quiet: requests arrive, one scrape without arrivals, two, waited to the limit, no statistic to read. Pods that other
+// networks call stay at Once until they have idled for six seconds, while others of their cluster serve.
 const (
 	QuietBusy        QuietState = "Busy"
 	QuietOnce        QuietState = "Once"

@@ -163,17 +163,23 @@ func TestAMemberThatIsNotHeardKeepsItsNumbersAndIsBlind(t *testing.T) {
 	}
 }
 
+// told is a member's view of what was told a second ago, and now.
+func told(facts *pb.ServiceFacts) (memberView, time.Time) {
+	now := time.Now()
+	return memberView{facts: facts, since: now.Add(-time.Second)}, now
+}
+
 func TestARateIsToldOnlyWhenEveryPodWasLookedAtTwice(t *testing.T) {
 	looked := func(rate *float64) *pb.Pod {
 		return &pb.Pod{Name: "a", Ip: "10.1.0.1", Ready: true, Load: &pb.Load{Measured: true, Rate: rate}}
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}}, time.Second, quietScrapes); rate != nil {
+	if _, _, rate := loadOf(told(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(nil)}})); rate != nil {
 		t.Errorf("after one look at one of them: %d", *rate)
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}}, time.Second, quietScrapes); rate != nil {
+	if _, _, rate := loadOf(told(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), {Name: "b", Ip: "10.1.0.2"}}})); rate != nil {
 		t.Errorf("with a pod that nobody looks at: %d", *rate)
 	}
-	if _, _, rate := loadOf(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}}, time.Second, quietScrapes); rate == nil || *rate != 2500 {
+	if _, _, rate := loadOf(told(&pb.ServiceFacts{Pods: []*pb.Pod{looked(new(2.5)), looked(new(0.0))}})); rate == nil || *rate != 2500 {
 		t.Errorf("after two looks at each: %v", rate)
 	}
 }
@@ -194,7 +200,7 @@ func TestQuietIsThatOfTheBusiestFencedPod(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			state, inFlight, _ := loadOf(&pb.ServiceFacts{Pods: c.pods}, time.Second, quietScrapes)
+			state, inFlight, _ := loadOf(told(&pb.ServiceFacts{Pods: c.pods}))
 			if state != c.want {
 				t.Errorf("got %s", state)
 			}

@@ -14,13 +14,13 @@ import (
 // loadTime is how old statistics may be for anything to rest on them.
 const loadTime = 15 * time.Second
 
-// How many scrapes in a row, a second apart, must show no arrival at a pod before it counts as quiet. Across networks a connection
-// stays with the pod that a gateway gave it to, fenced or not, while other pods of the member serve: there the silence must be
-// longer than proxies keep a connection that carries nothing, so that none is left which could bring a request yet.
-const (
-	quietScrapes               = 2
-	quietScrapesAcrossNetworks = 7
-)
+// quietScrapes is how many scrapes in a row must show no arrival at a pod before it counts as quiet.
+const quietScrapes = 2
+
+// idleAcrossNetworks is for how many seconds, besides, nothing may have been in flight at a pod that other networks call while
+// other pods of the member serve: a gateway gave it connections for good, fenced or not. It is longer than proxies keep a
+// connection that carries nothing, istio.Reflex.IdleAcrossNetworks, so that none is left which could bring a request yet.
+const idleAcrossNetworks = 6
 
 // markAcross notes which members others may call through a gateway between networks.
 func (in *input) markAcross() {
@@ -32,19 +32,11 @@ func (in *input) markAcross() {
 	}
 }
 
-// quietScrapes is how many quiet scrapes the member's fenced pods need while others of it serve.
-func (m memberView) quietScrapes() uint32 {
-	if m.across {
-		return quietScrapesAcrossNetworks
-	}
-	return quietScrapes
-}
-
-// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. since is
-// how long ago the facts were received, and scrapes how many quiet ones are asked for where only some pods are fenced. A pod without an address, such as one that no node has room for, was never called and
-// has no statistics to wait for.
-func loadOf(facts *pb.ServiceFacts, since time.Duration, scrapes uint32) (v1alpha1.QuietState, *int64, *int64) {
-	pods := slices.DeleteFunc(slices.Clone(facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
+// loadOf sums the statistics of the pods that are to fall quiet: the fenced ones, or where none is fenced, all. A pod without an
+// address, such as one that no node has room for, was never called and has no statistics to wait for.
+func loadOf(m memberView, now time.Time) (v1alpha1.QuietState, *int64, *int64) {
+	since := now.Sub(m.since)
+	pods := slices.DeleteFunc(slices.Clone(m.facts.GetPods()), func(p *pb.Pod) bool { return p.GetTerminating() || p.GetIp() == "" })
 	var inFlight, rate int64
 	measured, compared := true, true
 	for _, p := range pods {
@@ -57,16 +49,12 @@ func loadOf(facts *pb.ServiceFacts, since time.Duration, scrapes uint32) (v1alph
 		return v1alpha1.QuietNotMeasured, nil, nil
 	}
 	fenced := slices.DeleteFunc(slices.Clone(pods), func(p *pb.Pod) bool { return !p.GetFenced() })
-	if len(fenced) == len(pods) {
-		scrapes = quietScrapes // remote proxies have let go of the gateway, and of all that idles through it
-	}
+	// Where no pod serves, remote proxies have let go of the gateway, and of all that idles through it; unless it is one for
+	// another service that the same pods are behind.
+	held := m.across && (len(fenced) < len(pods) || len(m.shared.with) > 0)
 	quiet := uint32(quietScrapes)
 	for _, p := range fenced {
-		had := p.GetLoad().GetQuietScrapes()
-		if had < scrapes {
-			had = min(had, quietScrapes-1)
-		}
-		quiet = min(quiet, had)
+		quiet = min(quiet, scrapesOf(p.GetLoad(), held))
 	}
 	states := []v1alpha1.QuietState{v1alpha1.QuietBusy, v1alpha1.QuietOnce, v1alpha1.QuietQuiet}
 	state := states[quiet]
@@ -77,4 +65,13 @@ func loadOf(facts *pb.ServiceFacts, since time.Duration, scrapes uint32) (v1alph
 		return state, &inFlight, nil // one look tells no rate, and a 0 would read as silence
 	}
 	return state, &inFlight, &rate
+}
+
+// scrapesOf is how many quiet scrapes count at a pod. One that may hold connections is not wholly quiet before they are gone; an
+// agent that does not tell how long a pod has idled cannot be waited for.
+func scrapesOf(l *pb.Load, held bool) uint32 {
+	if held && l.IdleSeconds != nil && l.GetIdleSeconds() < idleAcrossNetworks {
+		return min(l.GetQuietScrapes(), quietScrapes-1)
+	}
+	return l.GetQuietScrapes()
 }

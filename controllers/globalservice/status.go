@@ -94,7 +94,7 @@ func observe(c *v1alpha1.GlobalServiceClusterStatus, m memberView, now time.Time
 	if len(m.facts.GetWorkloads()) == 0 {
 		c.Replicas = c.Ready
 	}
-	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m.facts, now.Sub(m.since), m.quietScrapes())
+	c.Quiet, c.InFlight, c.ArrivalsMilliPerSecond = loadOf(m, now)
 }
 
 // ownersOf returns the binding whose workload is behind a Service, and the workloads that are not of it, by Kind/name. A

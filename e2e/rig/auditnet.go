@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,14 +39,24 @@ func unreachable(ctx context.Context, from netns.Space, addresses ...string) err
 	for _, address := range addresses {
 		g.Go(func() error {
 			conn, err := from.Dial(ctx, "tcp", address)
-			if err == nil {
+			switch {
+			case err == nil:
 				conn.Close()
 				return fmt.Errorf("%s answers", address)
+			case refused(err):
+				return nil
 			}
-			return nil
+			return fmt.Errorf("%s could not be tried: %w", address, err)
 		})
 	}
 	return g.Wait()
+}
+
+// refused says whether an attempt to connect came to nothing on its way, or because of who would have been there.
+func refused(err error) bool {
+	var slow net.Error
+	return errors.As(err, &slow) && slow.Timeout() || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
 // auditFirewall stands in the hub's network and tries to reach the member's API server, its pods and its istiod.

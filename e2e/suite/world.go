@@ -181,7 +181,9 @@ func (w *World) closeSession(ctx context.Context) error {
 	}
 	all := []error{session.Close(ctx)}
 	for _, c := range w.fleet.Members() {
-		all = append(all, Annotate(ctx, c, demo.Namespace, demo.Service, v1alpha1.AnnotationTrafficPolicy, ""))
+		if !c.Off() {
+			all = append(all, Annotate(ctx, c, demo.Namespace, demo.Service, v1alpha1.AnnotationTrafficPolicy, ""))
+		}
 	}
 	return errors.Join(all...)
 }
@@ -190,6 +192,7 @@ func (w *World) closeSession(ctx context.Context) error {
 // it powers off stays without power. What it wrote is in e2e/out.
 func (w *World) Demo(t *testing.T, mode demo.Mode) {
 	t.Helper()
+	w.told.follow(t.Output())
 	if err := w.closeSession(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -34,11 +34,19 @@ func (in Input) object(kind, name string, spec map[string]any) map[string]any {
 func (in Input) destinationRule(h host, rules Rules) map[string]any {
 	spec := map[string]any{"host": h.name, "exportTo": in.exportTo()}
 	if len(rules.WeightedPorts) == 0 {
-		spec["trafficPolicy"] = in.ejectionAlone(in.acrossNetworks())
+		spec["trafficPolicy"] = in.ejectionAlone(in.idles())
 		return in.object("DestinationRule", h.object, spec)
 	}
+	policy := map[string]any{}
 	if len(rules.FenceOnlyPorts) > 0 {
-		spec["trafficPolicy"] = map[string]any{"portLevelSettings": in.portEjection(rules.FenceOnlyPorts)}
+		policy["portLevelSettings"] = in.portEjection(rules.FenceOnlyPorts)
+	}
+	if in.idles() {
+		// Who follows no weights, such as an ingress gateway with routes of its own, names no subset.
+		policy["connectionPool"] = map[string]any{"http": in.idleTimeout()}
+	}
+	if len(policy) > 0 {
+		spec["trafficPolicy"] = policy
 	}
 	subsets := make([]any, 0, len(in.Clusters))
 	for _, c := range byName(in.Clusters) {
@@ -58,7 +66,7 @@ func (in Input) subset(c Cluster) map[string]any {
 		s["trafficPolicy"] = map[string]any{
 			"loadBalancer":     balancer(map[string]any{"enabled": false}),
 			"outlierDetection": ejection,
-			"connectionPool":   in.connections(c.Network != in.ConfigNetwork),
+			"connectionPool":   in.connections(in.idles()),
 		}
 		return s
 	}
@@ -70,32 +78,37 @@ func (in Input) subset(c Cluster) map[string]any {
 			"failoverPriority": []any{LabelCluster + "=" + c.istioID()},
 		}),
 		"outlierDetection": ejection,
-		"connectionPool":   in.connections(c.Network != in.ConfigNetwork),
+		"connectionPool":   in.connections(in.idles()),
 	}
 	return s
 }
 
-// connections renders when a connection that does not come about is given up, and when one that leads to another network and
-// carries nothing.
-func (in Input) connections(across bool) map[string]any {
+// connections renders when a connection that does not come about is given up, and whether one that carries nothing is.
+func (in Input) connections(idles bool) map[string]any {
 	pool := map[string]any{"tcp": map[string]any{"connectTimeout": duration(in.Reflex.ConnectTimeout)}}
-	if across {
-		pool["http"] = map[string]any{"idleTimeout": duration(in.Reflex.IdleAcrossNetworks)}
+	if idles {
+		pool["http"] = in.idleTimeout()
 	}
 	return pool
 }
 
-// acrossNetworks tells whether any of the Service's clusters is in another network than the proxies.
-func (in Input) acrossNetworks() bool {
-	return slices.ContainsFunc(in.Clusters, func(c Cluster) bool { return c.Network != in.ConfigNetwork })
+func (in Input) idleTimeout() map[string]any {
+	return map[string]any{"idleTimeout": duration(in.Reflex.IdleAcrossNetworks)}
+}
+
+// idles tells whether connections that carry nothing are closed: where any of the Service's clusters is in another network than
+// the proxies, and requests are told apart. Each subset may lead there, if only when its own cluster has no endpoint left.
+func (in Input) idles() bool {
+	return slices.ContainsFunc(in.Clusters, func(c Cluster) bool { return c.Network != in.ConfigNetwork }) &&
+		slices.ContainsFunc(in.Service.Ports, func(p Port) bool { return p.protocol().carriesHTTP() })
 }
 
 // ejectionAlone is a policy that leaves the balancing between endpoints as it
 // was: ejection would else switch on the mesh's locality preference. A Service
 // that asks for a distribution of its own keeps that, which only works as long as
 // the rule says nothing of balancing.
-func (in Input) ejectionAlone(across bool) map[string]any {
-	policy := map[string]any{"outlierDetection": in.ejection(false), "connectionPool": in.connections(across)}
+func (in Input) ejectionAlone(idles bool) map[string]any {
+	policy := map[string]any{"outlierDetection": in.ejection(false), "connectionPool": in.connections(idles)}
 	if in.Service.TrafficDistribution == "" {
 		policy["loadBalancer"] = balancer(map[string]any{"enabled": false})
 	}

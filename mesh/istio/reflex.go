@@ -23,9 +23,9 @@ type Reflex struct {
 	// ConnectTimeout is how long a proxy tries to connect to an endpoint, the
 	// TLS handshake included, before it counts as a failure and another is tried.
 	ConnectTimeout time.Duration
-	// IdleAcrossNetworks is how long a connection to another network may carry no
-	// request before a proxy closes it. The gateway there gave it to one pod, and
-	// no change of endpoints ever takes it away from that pod.
+	// IdleAcrossNetworks is how long a connection may carry no request before a
+	// proxy closes it, where a Service has clusters in other networks. A gateway
+	// there gives it to one pod, and no change of endpoints ever takes it away.
 	IdleAcrossNetworks time.Duration
 	// Attempts is the number of retries after the first try.
 	Attempts int32

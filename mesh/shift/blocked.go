@@ -124,7 +124,7 @@ func (b Blocked) pods() string {
 	case StillCached:
 		return fmt.Sprintf("waiting for DNS caches to forget %s", b.Cluster)
 	case NotQuiet:
-		return fmt.Sprintf("waiting for quiet in %s: requests still arrive at pods that shall go, or nothing can tell; whoever still calls does so past the mesh (an address, a NodePort, no sidecar); it goes on at --quiet-timeout", b.Cluster)
+		return fmt.Sprintf("waiting for quiet in %s: requests still arrive at pods that shall go, or nothing can tell; whoever still calls does so past the mesh (an address, a NodePort, no sidecar) or, across networks, on a connection that it holds; it goes on at --quiet-timeout", b.Cluster)
 	case WorkInFlight:
 		return fmt.Sprintf("waiting for work in flight in %s to end, or for its limit", b.Cluster)
 	default:

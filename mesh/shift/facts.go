@@ -263,9 +263,9 @@ type Quiet uint8
 const (
 	// Busy means that something arrived since the last scrape, or that nothing was scraped yet.
 	Busy Quiet = iota
-	// Once means one scrape without an arrival.
+	// Once means one scrape without an arrival, or more while connections may be held that could bring one.
 	Once
-	// Twice means two scrapes in a row without an arrival: quiet.
+	// Twice means two scrapes in a row without an arrival, and no such connection left: quiet.
 	Twice
 	// Overdue means that the limit for quiet has passed.
 	Overdue

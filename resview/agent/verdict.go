@@ -105,9 +105,21 @@ func loadOf(p quiet.Pod, rate *float64, now time.Time) *pb.Load {
 	if p.InFlightKnown {
 		out.InFlight = p.InFlight
 	}
-	out.QuietScrapes = uint32(min(max(p.Silent, 0), toldQuiet)) //nolint:gosec // bounded by the line itself
+	switch p.State {
+	case quiet.StateOnce:
+		out.QuietScrapes = 1
+	case quiet.StateTwice:
+		out.QuietScrapes = 2
+	default: // Something arrives, or it is not known.
+	}
+	if p.InFlightKnown {
+		out.IdleSeconds = new(uint32(0))
+		if !p.IdleSince.IsZero() {
+			*out.IdleSeconds = uint32(min(max(p.At.Sub(p.IdleSince), 0), toldIdle) / time.Second) //nolint:gosec // bounded by the line itself
+		}
+	}
 	return out
 }
 
-// toldQuiet is up to where quiet scrapes in a row are told. More make nobody quieter, and each would be news.
-const toldQuiet = 10
+// toldIdle is up to where it is told how long a pod has idled. More makes nobody quieter, and each second would be news.
+const toldIdle = 10 * time.Second

@@ -134,7 +134,7 @@ func TestVerdictOfAHugeMeshFitsTheWire(t *testing.T) {
 func TestRateIsOfTheLastTwoScrapes(t *testing.T) {
 	var r rates
 	scrape := func(at time.Duration, arrivals uint64) *pb.Load {
-		v := prover.Verdict{Quiet: []quiet.Pod{{Namespace: "shop", Name: "cart-1", State: quiet.StateTwice, Silent: 2, Arrivals: arrivals, InFlight: 3, InFlightKnown: true, At: epoch.Add(at)}}}
+		v := prover.Verdict{Quiet: []quiet.Pod{{Namespace: "shop", Name: "cart-1", State: quiet.StateTwice, Arrivals: arrivals, InFlight: 3, InFlightKnown: true, At: epoch.Add(at)}}}
 		return r.loads(map[prover.Key]prover.Verdict{cart: v}, epoch.Add(at+time.Second))["shop/cart-1"]
 	}
 	for _, step := range []struct {
@@ -142,16 +142,25 @@ func TestRateIsOfTheLastTwoScrapes(t *testing.T) {
 		arrivals uint64
 		rate     *float64
 	}{{0, 100, nil}, {2 * time.Second, 120, new(10.0)}, {2 * time.Second, 120, new(10.0)}, {3 * time.Second, 120, new(0.0)}, {4 * time.Second, 5, nil}} {
-		want := &pb.Load{Measured: true, Arrivals: step.arrivals, InFlight: 3, QuietScrapes: 2, AgeMs: 1000, Rate: step.rate}
+		want := &pb.Load{Measured: true, Arrivals: step.arrivals, InFlight: 3, QuietScrapes: 2, IdleSeconds: new(uint32(0)), AgeMs: 1000, Rate: step.rate}
 		if diff := cmp.Diff(want, scrape(step.at, step.arrivals), protocmp.Transform()); diff != "" {
 			t.Errorf("at %s (-want +got):\n%s", step.at, diff)
 		}
 	}
-	if got := loadOf(quiet.Pod{State: quiet.StateTwice, Silent: 4711}, nil, epoch); got.QuietScrapes != toldQuiet {
-		t.Errorf("a pod that has long been quiet is news at each scrape: %d", got.QuietScrapes)
-	}
 	if got := r.loads(nil, epoch); len(got) != 0 || len(r.last) != 0 {
 		t.Errorf("loads of what is measured no more: %v", got)
+	}
+}
+
+func TestHowLongAPodHasIdledIsToldUpToWhereItMakesNoDifference(t *testing.T) {
+	for idle, want := range map[time.Duration]*uint32{0: new(uint32(0)), 5900 * time.Millisecond: new(uint32(5)), time.Hour: new(uint32(10)), -time.Second: new(uint32(0))} {
+		p := quiet.Pod{State: quiet.StateTwice, InFlightKnown: true, At: epoch, IdleSince: epoch.Add(-idle)}
+		if got := loadOf(p, nil, epoch).IdleSeconds; got == nil || *got != *want {
+			t.Errorf("%s: got %v, want %d", idle, got, *want)
+		}
+	}
+	if got := loadOf(quiet.Pod{State: quiet.StateTwice, At: epoch}, nil, epoch).IdleSeconds; got != nil {
+		t.Errorf("nobody knows what is in flight, and %d are told", *got)
 	}
 }
 

@@ -1189,6 +1189,7 @@ type Load struct {
 	UnmeshedArrivals     uint64                 `protobuf:"varint,8,opt,name=unmeshed_arrivals,json=unmeshedArrivals,proto3" json:"unmeshed_arrivals,omitempty"` // arrivals without mutual TLS since the counter began, where counted
 	UnmeshedMeasured     bool                   `protobuf:"varint,9,opt,name=unmeshed_measured,json=unmeshedMeasured,proto3" json:"unmeshed_measured,omitempty"`
 	UnmeshedQuietScrapes uint32                 `protobuf:"varint,10,opt,name=unmeshed_quiet_scrapes,json=unmeshedQuietScrapes,proto3" json:"unmeshed_quiet_scrapes,omitempty"`
+	IdleSeconds          *uint32                `protobuf:"varint,11,opt,name=idle_seconds,json=idleSeconds,proto3,oneof" json:"idle_seconds,omitempty"` // for how long nothing arrived and nothing was in flight, up to 10; absent: not known
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -1289,6 +1290,13 @@ func (x *Load) GetUnmeshedMeasured() bool {
 func (x *Load) GetUnmeshedQuietScrapes() uint32 {
 	if x != nil {
 		return x.UnmeshedQuietScrapes
+	}
+	return 0
+}
+
+func (x *Load) GetIdleSeconds() uint32 {
+	if x != nil && x.IdleSeconds != nil {
+		return *x.IdleSeconds
 	}
 	return 0
 }
@@ -3916,7 +3924,7 @@ const file_link_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\teast_west\x18\x02 \x01(\bR\beastWest\x12&\n" +
 	"\x04load\x18\x03 \x01(\v2\x12.weir.link.v1.LoadR\x04load\x12\x1c\n" +
-	"\taddresses\x18\x04 \x03(\tR\taddresses\"\xe3\x02\n" +
+	"\taddresses\x18\x04 \x03(\tR\taddresses\"\x9c\x03\n" +
 	"\x04Load\x12\x1a\n" +
 	"\bmeasured\x18\x01 \x01(\bR\bmeasured\x12\x1a\n" +
 	"\barrivals\x18\x02 \x01(\x04R\barrivals\x12\x1b\n" +
@@ -3928,8 +3936,10 @@ const file_link_proto_rawDesc = "" +
 	"\x11unmeshed_arrivals\x18\b \x01(\x04R\x10unmeshedArrivals\x12+\n" +
 	"\x11unmeshed_measured\x18\t \x01(\bR\x10unmeshedMeasured\x124\n" +
 	"\x16unmeshed_quiet_scrapes\x18\n" +
-	" \x01(\rR\x14unmeshedQuietScrapesB\a\n" +
-	"\x05_rate\"\x87\x01\n" +
+	" \x01(\rR\x14unmeshedQuietScrapes\x12&\n" +
+	"\fidle_seconds\x18\v \x01(\rH\x01R\vidleSeconds\x88\x01\x01B\a\n" +
+	"\x05_rateB\x0f\n" +
+	"\r_idle_seconds\"\x87\x01\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\tR\x05check\x12\x1a\n" +
 	"\bseverity\x18\x02 \x01(\tR\bseverity\x12\x18\n" +

@@ -69,6 +69,7 @@ func checkLoad(l *pb.Load) *refusal {
 		texts("callers", l.GetCallers(), maxCallers, maxText),
 		ucount("unmeshed_arrivals", l.GetUnmeshedArrivals(), math.MaxInt64),
 		ucount("unmeshed_quiet_scrapes", l.GetUnmeshedQuietScrapes(), math.MaxInt32),
+		ucount("idle_seconds", uint64(l.GetIdleSeconds()), math.MaxInt32),
 	)
 }
 

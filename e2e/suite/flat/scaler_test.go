@@ -39,6 +39,11 @@ func scaledCase(t *testing.T, act func(ctx context.Context, c *suite.Case, m *ri
 	if err := c2.Apply(t.Context(), space, scaler); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := c2.Delete(context.WithoutCancel(t.Context()), scaler); err != nil {
+			t.Error(err)
+		}
+	})
 	world.FederatedCase(t, func(ctx context.Context, c *suite.Case) error {
 		c.Undo(func(ctx context.Context) error { return c2.Delete(ctx, scaler) })
 		if err := c2.Apply(ctx, scaler); err != nil {

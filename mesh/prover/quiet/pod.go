@@ -25,8 +25,6 @@ type Pod struct {
 	Namespace string
 	Name      string
 	State     State
-	// Silent is how many scrapes in a row showed no arrival; 0 while busy, and when not measured.
-	Silent int
 	// Arrivals counts what arrived since the pod was first scraped, over
 	// restarts of its proxy.
 	Arrivals uint64
@@ -37,6 +35,9 @@ type Pod struct {
 	// LastArrival is when a scrape first showed the newest arrival; zero when
 	// none was seen.
 	LastArrival time.Time
+	// IdleSince is the first scrape of those in a row that showed neither an arrival nor anything in flight: whatever there
+	// was had ended by then. Zero while there is something, and where nothing can tell.
+	IdleSince time.Time
 	// At is the time of the newest scrape; zero when there was none.
 	At time.Time
 	// Reason says why State is StateNotMeasured; else empty.

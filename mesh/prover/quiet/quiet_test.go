@@ -165,3 +165,48 @@ func TestNoArrivalIsLost(t *testing.T) {
 		}
 	})
 }
+
+// flying is a scrape with so many arrivals counted and so many requests in flight.
+func flying(arrived, inFlight uint64) *Sample {
+	s := counted(arrived)
+	s.InFlight, s.InFlightKnown = inFlight, true
+	return &s
+}
+
+func TestAPodIdlesFromTheFirstScrapeAfterItsLastRequestHasEnded(t *testing.T) {
+	unknown := Sample{Arrived: map[string]uint64{"c": 7}}
+	for name, tc := range map[string]struct {
+		scrapes []*Sample // a second apart; nil: could not be scraped
+		since   int       // the scrape; -1: it does not idle, or nobody can tell
+	}{
+		"one scrape":             {[]*Sample{flying(7, 0)}, -1},
+		"nothing":                {[]*Sample{flying(7, 0), flying(7, 0), flying(7, 0)}, 1},
+		"a slow request":         {[]*Sample{flying(7, 1), flying(7, 1), flying(7, 1)}, -1},
+		"a slow request's end":   {[]*Sample{flying(7, 1), flying(7, 1), flying(7, 0), flying(7, 0)}, 2},
+		"something arrives":      {[]*Sample{flying(7, 0), flying(7, 0), flying(8, 0)}, -1},
+		"something arrived":      {[]*Sample{flying(7, 0), flying(7, 0), flying(8, 0), flying(8, 0)}, 3},
+		"a gap":                  {[]*Sample{flying(7, 0), flying(7, 0), nil}, -1},
+		"after a gap":            {[]*Sample{flying(7, 0), flying(7, 0), nil, flying(7, 0)}, 3},
+		"nobody counts requests": {[]*Sample{&unknown, &unknown, &unknown}, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tr Tracker
+			tr.Keep([]ID{id})
+			for n, s := range tc.scrapes {
+				now := start.Add(time.Duration(n) * time.Second)
+				if s == nil {
+					tr.Missed(id, now, ReasonNoAnswer)
+				} else {
+					tr.Seen(id, now, *s)
+				}
+			}
+			want := time.Time{}
+			if tc.since >= 0 {
+				want = start.Add(time.Duration(tc.since) * time.Second)
+			}
+			if got := tr.Pods(func(ID) bool { return true })[0].IdleSince; !got.Equal(want) {
+				t.Errorf("it idles since %s, want %s", got, want)
+			}
+		})
+	}
+}

@@ -33,6 +33,7 @@ type track struct {
 	last   map[string]uint64
 	uptime uint64
 	seen   time.Time // the scrape of last and uptime
+	silent int       // scrapes in a row that showed no arrival
 }
 
 // Keep forgets all pods but those of ids, and begins with those that are new.
@@ -58,7 +59,7 @@ func (t *Tracker) Missed(id ID, now time.Time, reason string) {
 	if !ok {
 		return
 	}
-	p.pod.Silent = 0
+	p.silent, p.pod.IdleSince = 0, time.Time{}
 	p.pod.State, p.pod.Reason, p.pod.At = StateNotMeasured, reason, now
 	p.pod.InFlight, p.pod.InFlightKnown = 0, false
 }
@@ -82,13 +83,19 @@ func (t *Tracker) Seen(id ID, now time.Time, s Sample) {
 	switch {
 	case arrived > 0:
 		p.pod.LastArrival = now
-		p.pod.Silent = 0
+		p.silent = 0
 	case comparable:
-		p.pod.Silent++
+		p.silent++
 	default:
-		p.pod.Silent = 0
+		p.silent = 0
 	}
-	p.pod.State = stateOf(p.pod.Silent)
+	p.pod.State = stateOf(p.silent)
+	switch idle := p.silent > 0 && s.InFlightKnown && s.InFlight == 0; {
+	case !idle:
+		p.pod.IdleSince = time.Time{}
+	case p.pod.IdleSince.IsZero():
+		p.pod.IdleSince = now
+	}
 }
 
 func stateOf(silent int) State {
