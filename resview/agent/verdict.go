@@ -115,7 +115,7 @@ func loadOf(p quiet.Pod, rate *float64, now time.Time) *pb.Load {
 	if p.InFlightKnown {
 		out.IdleSeconds = new(uint32(0))
 		if !p.IdleSince.IsZero() {
-			*out.IdleSeconds = uint32(min(max(p.At.Sub(p.IdleSince), 0), toldIdle) / time.Second) //nolint:gosec // bounded by the line itself
+			*out.IdleSeconds = uint32(min(max(p.At.Sub(p.IdleSince), 0), toldIdle) / time.Second)
 		}
 	}
 	return out
