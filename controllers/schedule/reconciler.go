@@ -54,7 +54,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	r.watch(in)
-	due := r.due(in)
+	// What everybody was asked about. A decision may look at the fleet once more, and what it sees then is news to all others.
+	fleet := offers(in.views, in.kinds())
+	due := r.due(in, fleet)
 	answers := map[types.NamespacedName]*answer{}
 	if len(due) > 0 {
 		due, err = decide(in, due, func() ([]sched.ClusterView, error) { return r.views(ctx, r.Now()) })
@@ -66,17 +68,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		}
 	}
 	again, failed := r.write(ctx, in, answers)
-	r.fleet = offers(in.views, in.kinds())
+	r.fleet = fleet
 	r.forget(in)
 	r.Metrics.pass(in, due, r.Now().Sub(begun))
 	return ctrl.Result{RequeueAfter: again}, failed
 }
 
-// due are the workloads to decide about, with the reasons.
-func (r *Reconciler) due(in *input) []answer {
+// due are the workloads to decide about on the fleet of now, with the reasons.
+func (r *Reconciler) due(in *input, now map[string]offer) []answer {
 	var fleet *why
 	if r.fleet != nil {
-		fleet = changed(r.fleet, offers(in.views, in.kinds()))
+		fleet = changed(r.fleet, now)
 	}
 	versions, drained, sound := versionsOf(in.views), map[string]bool{}, sound(in.views)
 	for i := range in.views {

@@ -302,16 +302,7 @@ func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {
 
 func TestTwoWorkloadsOfOneBatchDoNotGetTheSamePlace(t *testing.T) {
 	w := newWorld(t, 1, web)
-	d := parsed[v1alpha1.FederatedDeployment](t, strings.ReplaceAll(web, "name: web", "name: api"))
-	wish, errs := adapter.Wish(d, nil)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	for _, o := range []client.Object{d, &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-api"}, Spec: wish}} {
-		if err := w.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.addAPI()
 	// Ten cores for twelve replicas: the first by name is placed whole.
 	w.want(w.pass(), "c1:4", "c1:4", v1alpha1.TriggerCreated)
 }
