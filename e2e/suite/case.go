@@ -21,7 +21,7 @@ import (
 
 // Limits of a case, and of what brings the fleet back after it.
 const (
-	caseLimit    = 8 * time.Minute
+	caseLimit    = 5 * time.Minute
 	restoreLimit = 4 * time.Minute
 )
 

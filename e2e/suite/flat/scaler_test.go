@@ -30,8 +30,9 @@ spec:
 // limitsKept is the annotation in which weir keeps an autoscaler's limits while they are lowered.
 const limitsKept = "weir.io/autoscaler-limits"
 
-// scaledCase is a federated case whose workload has an autoscaler in c2, which weir has seen to own the replicas there.
-func scaledCase(t *testing.T, act func(ctx context.Context, c *suite.Case, m *rig.Cluster) error) {
+// scaledDrain drains c2, by drain, with an autoscaler on the workload there, which weir has seen to own its replicas. In the drain
+// the autoscaler's limits must be such that it scales nothing, and after an undrain its own again.
+func scaledDrain(t *testing.T, drain func(ctx context.Context, c *suite.Case, cluster string) error) {
 	t.Helper()
 	c2 := world.Cluster(t, "c2")
 	// Made before the workload it is seen with it; what is made later is seen within half a minute.
@@ -52,7 +53,23 @@ func scaledCase(t *testing.T, act func(ctx context.Context, c *suite.Case, m *ri
 		if err := owned(ctx, c); err != nil {
 			return err
 		}
-		return act(ctx, c, c2)
+		own, err := limits(ctx, c2)
+		if err != nil {
+			return err
+		}
+		if err := drain(ctx, c, c2.Name); err != nil {
+			return err
+		}
+		if err := c.WaitSafe(ctx, c2.Name); err != nil {
+			return err
+		}
+		if err := webHeld(ctx, c, c2.Name, 0); err != nil {
+			return err
+		}
+		if err := lowered(ctx, c, c2); err != nil {
+			return err
+		}
+		return givenBack(ctx, c, c2, own)
 	})
 }
 

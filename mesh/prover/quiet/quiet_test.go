@@ -79,6 +79,21 @@ func counted(n uint64) Sample {
 	return Sample{Arrived: map[string]uint64{"c": n}, InFlightKnown: true}
 }
 
+// scraped is what is known of a pod after scrapes a second apart; nil stands for one that failed.
+func scraped(scrapes []*Sample) Pod {
+	var tr Tracker
+	tr.Keep([]ID{id})
+	for n, s := range scrapes {
+		now := start.Add(time.Duration(n) * time.Second)
+		if s == nil {
+			tr.Missed(id, now, ReasonNoAnswer)
+		} else {
+			tr.Seen(id, now, *s)
+		}
+	}
+	return tr.Pods(func(ID) bool { return true })[0]
+}
+
 func TestQuietNeedsTwoScrapesWithoutAnArrival(t *testing.T) {
 	none := Sample{}
 	for name, tc := range map[string]struct {
@@ -99,17 +114,7 @@ func TestQuietNeedsTwoScrapesWithoutAnArrival(t *testing.T) {
 		"statistic appears with some": {scrapes: []*Sample{new(counted(7)), {Arrived: map[string]uint64{"c": 7, "d": 2}}}, want: StateBusy, arrived: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tr Tracker
-			tr.Keep([]ID{id})
-			for n, s := range tc.scrapes {
-				now := start.Add(time.Duration(n) * time.Second)
-				if s == nil {
-					tr.Missed(id, now, ReasonNoAnswer)
-				} else {
-					tr.Seen(id, now, *s)
-				}
-			}
-			got := tr.Pods(func(ID) bool { return true })[0]
+			got := scraped(tc.scrapes)
 			if got.State != tc.want || got.Arrivals != tc.arrived || (got.Reason != "") != (tc.want == StateNotMeasured) {
 				t.Errorf("%+v, want %s with %d arrivals", got, tc.want, tc.arrived)
 			}
@@ -190,21 +195,11 @@ func TestAPodIdlesFromTheFirstScrapeAfterItsLastRequestHasEnded(t *testing.T) {
 		"nobody counts requests": {[]*Sample{&unknown, &unknown, &unknown}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tr Tracker
-			tr.Keep([]ID{id})
-			for n, s := range tc.scrapes {
-				now := start.Add(time.Duration(n) * time.Second)
-				if s == nil {
-					tr.Missed(id, now, ReasonNoAnswer)
-				} else {
-					tr.Seen(id, now, *s)
-				}
-			}
 			want := time.Time{}
 			if tc.since >= 0 {
 				want = start.Add(time.Duration(tc.since) * time.Second)
 			}
-			if got := tr.Pods(func(ID) bool { return true })[0].IdleSince; !got.Equal(want) {
+			if got := scraped(tc.scrapes).IdleSince; !got.Equal(want) {
 				t.Errorf("it idles since %s, want %s", got, want)
 			}
 		})
