@@ -20,6 +20,9 @@ type claim struct {
 	// question changes whenever what is asked does; what was seen to agree
 	// with another question counts for nothing.
 	question string
+	// content is the part of question that is about endpoints, whichever
+	// generation pushes them; empty for other claims.
+	content string
 	// empty is set when there is nothing to prove.
 	empty ReasonCode
 	// finding picks the canary's answer, and old names a replica that serves
@@ -54,11 +57,11 @@ func weightsClaim(t Target) claim {
 		status:   routesOf,
 		// A refused cluster leaves a route without its destination.
 		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Routes, c.Clusters} },
-		agrees: func(j *judgement, _ Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
+		agrees: func(j *judgement, r Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
 			if j.o.Young[c.Proxy] {
 				return false, ReasonUnknownScope
 			}
-			return reached(c.Routes, f)
+			return j.reached(r, c.Proxy, c.Routes, f)
 		},
 	}
 	if !t.hasRoutes() {
@@ -72,8 +75,10 @@ func weightsClaim(t Target) claim {
 // of the proxies' network, all proxies agree.
 func fenceClaim(t Target, network string) claim {
 	nothing := len(t.absent(network)) == 0 && len(local(t.Served, network)) == 0
+	content := fmt.Sprintf("%v %v %v %v %v %v", t.Fenced, t.Gateways, t.Served, t.Hosts, t.Ports, t.Subsets)
 	return claim{
-		question: fmt.Sprintf("fence %d %v %v %v %v %v %v", t.FenceGeneration, t.Fenced, t.Gateways, t.Served, t.Hosts, t.Ports, t.Subsets),
+		question: fmt.Sprintf("fence %d %s", t.FenceGeneration, content),
+		content:  content,
 		finding:  func(a canary.Answer) canary.Finding { return a.Fence },
 		old:      ReasonStillServed,
 		binds:    concern.Reach.Holds,
@@ -83,10 +88,10 @@ func fenceClaim(t Target, network string) claim {
 			if nothing {
 				return true, ""
 			}
-			if r.Canary.Kept {
+			if r.Keeps {
 				return j.byContent(r, c)
 			}
-			return reached(c.Endpoints, f)
+			return j.reached(r, c.Proxy, c.Endpoints, f)
 		},
 	}
 }
@@ -130,18 +135,61 @@ func rulesClaim(t Target) claim {
 
 // reached tells whether a proxy acknowledged the push that the canary found, or
 // a later one.
-func reached(s syncz.Status, f canary.Finding) (bool, ReasonCode) {
+func (j *judgement) reached(r Replica, proxy string, s syncz.Status, f canary.Finding) (bool, ReasonCode) {
 	switch {
 	case f.Push.IsZero():
 		return false, ReasonBehind
 	case s.Acked.Version.Reaches(f.Push):
 		return true, ""
-	case f.Initial && !s.Sent.Version.Reaches(f.Push):
-		// The push may have been before the canary came, and not be sent to
-		// this proxy again.
-		return false, ReasonNoPush
+	case s.Sent.Version.Reaches(f.Push):
+		return false, ReasonBehind
 	}
-	return false, ReasonBehind
+	return false, j.unsentFor(r, proxy, s, f.Initial)
+}
+
+// unsent is what is remembered of a proxy that its istiod has not sent the push
+// to reach.
+type unsent struct {
+	// sent is what it was sent last, and since is the first look that showed it.
+	sent  push.Nonce
+	since time.Time
+}
+
+// unsentFor tells whether a proxy that has not been sent the push to reach is
+// still to get it, or never will.
+//
+// An istiod sends a push to one connection after another, so for a moment the
+// canary has what others have not been sent. That must not pass for a push that
+// came to the canary alone: what is written anew on such word is pushed again,
+// and shows the same for a moment. A canary alone is sent the first answer of a
+// stream, what it asks for itself, and two pushes as one where it was slow.
+func (j *judgement) unsentFor(r Replica, proxy string, s syncz.Status, initial bool) ReasonCode {
+	key := fmt.Sprintf("%s/%d/%s", r.Pod.UID, r.Canary.Stream, proxy)
+	u, known := j.before.unsent[key]
+	if !known || u.sent != s.Sent {
+		u = unsent{sent: s.Sent, since: r.Reading.Ended}
+	}
+	j.after.unsent[key] = u
+	if r.Reading.Began.Sub(u.since) >= j.patience(initial) {
+		return ReasonNoPush
+	}
+	return ReasonBehind
+}
+
+// patience is for how long istiod may send a proxy nothing that it is to be
+// sent. A push that may have come to the canary alone is waited for less than
+// one that was made while it watched. Each time that a new generation was asked
+// for in vain it is twice as long, so that an istiod is found that needs longer
+// for its pushes than others.
+func (j *judgement) patience(initial bool) time.Duration {
+	most := j.rules.Lease
+	if initial {
+		most = j.rules.Hold
+	}
+	for range j.before.vain {
+		most = min(2*most, j.rules.TimedAfter)
+	}
+	return most
 }
 
 // mark is what is remembered of one connection to an istiod that pushes
@@ -175,7 +223,7 @@ func (j *judgement) byContent(r Replica, c syncz.Connection) (bool, ReasonCode) 
 	s := c.Endpoints
 	switch {
 	case s.SentAt.Before(clean):
-		return false, ReasonNoPush
+		return false, j.unsentFor(r, c.Proxy, s, true)
 	case m.nonce.IsZero():
 		m.nonce = s.Sent
 	case m.done.IsZero() && s.Sent != m.nonce:

@@ -52,11 +52,14 @@ func connected(o Observation) int {
 // the proxies that are on none.
 func judge(rules Rules, o Observation, c claim, asked time.Time, m claimMemory) (Proof, claimMemory) {
 	if m.question != c.question {
-		m = claimMemory{question: c.question}
+		m = m.ask(c)
 	}
 	j := judgement{
 		rules: rules, o: o, claim: c, before: m,
-		after: claimMemory{question: c.question, agreed: map[string]time.Time{}, marks: map[string]mark{}},
+		after: claimMemory{
+			question: c.question, content: c.content, agreed: map[string]time.Time{}, marks: map[string]mark{},
+			unsent: map[string]unsent{}, vain: m.vain,
+		},
 	}
 	p := Proof{Level: LevelNone, Fresh: j.fresh()}
 	if c.empty != "" {
@@ -69,6 +72,7 @@ func judge(rules Rules, o Observation, c claim, asked time.Time, m claimMemory) 
 	slices.SortFunc(p.Istiods, func(a, b Istiod) int { return cmp.Compare(a.Name, b.Name) })
 	p.Missing = j.missing()
 	p.NeedsNewGeneration = j.noPush
+	j.after.renew = m.renew || j.noPush
 	p.Reasons = j.reasons(p)
 	switch {
 	case j.proven():
@@ -77,6 +81,7 @@ func judge(rules Rules, o Observation, c claim, asked time.Time, m claimMemory) 
 			p.Since = o.Now
 		}
 		j.after.since = p.Since
+		j.after.renew, j.after.vain = false, 0
 	case j.timed(asked):
 		p.Level = LevelTimed
 	}

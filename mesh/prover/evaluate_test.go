@@ -156,6 +156,72 @@ func TestWhatStandsAgainstAProofIsNamed(t *testing.T) {
 	}
 }
 
+// unsentAt looks every half a second at a proxy that was sent push 6 where the canary has push 7, and returns after how
+// long a new generation is asked for; change makes of each look what it likes, given how often was looked.
+func unsentAt(m Memory, most time.Duration, change func(int, *Observation)) (time.Duration, Memory) {
+	for n := 0; ; n++ {
+		at := time.Duration(n) * 500 * time.Millisecond
+		o := scene(at)
+		o.Replicas[0].Reading.Connections[0].Routes = acked(6, 9)
+		o.Replicas[0].Canary.Routes.Initial = true
+		change(n, &o)
+		var v Verdict
+		v, m = Evaluate(DefaultRules(), o, m)
+		switch {
+		case v.Weights.NeedsNewGeneration:
+			return at, m
+		case at > most:
+			return -1, m
+		}
+	}
+}
+
+func TestAPushOnItsWayToProxiesIsWaitedForBeforeANewGenerationIsAskedFor(t *testing.T) {
+	asIs := func(int, *Observation) {}
+	for name, tc := range map[string]struct {
+		change func(int, *Observation)
+		want   time.Duration
+	}{
+		"the canary alone may have it": {change: asIs, want: 2 * time.Second},
+		"it was made while we watched": {change: func(_ int, o *Observation) { o.Replicas[0].Canary.Routes.Initial = false }, want: 10 * time.Second},
+		"each is followed by the next before it is everywhere": {change: func(n int, o *Observation) {
+			o.Replicas[0].Canary.Routes.Push.Counter = uint64(7 + n/3)
+			o.Replicas[0].Reading.Connections[0].Routes = acked(uint64(6+n/3), n/3)
+		}, want: -1},
+		"the canary asks time and again": {change: func(n int, o *Observation) { o.Replicas[0].Canary.Routes.Push.Counter = uint64(7 + n) }, want: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, _ := unsentAt(Memory{}, 20*time.Second, tc.change); got != tc.want {
+				t.Errorf("a new generation is asked for after %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// An istiod that needs longer for its pushes than a canary waits must not be made to push for ever.
+func TestEachNewGenerationThatBroughtNoProofIsWaitedForLonger(t *testing.T) {
+	var m Memory
+	for n, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
+		var got time.Duration
+		got, m = unsentAt(m, time.Minute, func(_ int, o *Observation) { o.Target.Generation = int64(2 + n) })
+		if got != want {
+			t.Errorf("generation %d: a new one is asked for after %s, want %s", 2+n, got, want)
+		}
+	}
+	var v Verdict
+	for _, at := range []time.Duration{time.Minute, 62 * time.Second} {
+		o := scene(at)
+		o.Target.Generation, o.Reach["a.demo"] = 7, concern.Reach{Cluster: true, Subsets: []string{fakeSubset}, Generations: []int64{7}}
+		v, m = Evaluate(DefaultRules(), o, m)
+	}
+	if v.Weights.Level != LevelProven {
+		t.Fatalf("weights: %+v", v.Weights)
+	}
+	if got, _ := unsentAt(m, time.Minute, func(_ int, o *Observation) { o.Target.Generation = 8 }); got != 2*time.Second {
+		t.Errorf("after a proof a new generation is asked for after %s", got)
+	}
+}
+
 func TestWhatDoesNotConcernAProofDoesNotBlockIt(t *testing.T) {
 	row := func(o *Observation) *syncz.Connection { return &o.Replicas[0].Reading.Connections[0] }
 	for name, change := range map[string]func(*Observation){

@@ -47,8 +47,9 @@ const (
 
 // fakeIstiod behaves as istiod does where the prover looks: pushes are made
 // from a snapshot of the rules under a version, endpoints are read when an
-// answer is made, a connection's pending pushes merge into one, and what it
-// tells of its connections is what was sent and acknowledged.
+// answer is made, a connection's pending pushes merge into one, a connection
+// that asks is answered under the last push of more than endpoints, and what
+// it tells of its connections is what was sent and acknowledged.
 type fakeIstiod struct {
 	mu      sync.Mutex
 	name    string
@@ -76,7 +77,7 @@ type fakeConn struct {
 	kind    proxyKind
 	canary  bool
 	names   map[string][]string
-	last    fakeContext
+	last    fakeContext // of the last push of more than endpoints
 	pending struct{ rules, endpoints bool }
 	status  map[string]fakeStatus
 	out     func(fakeAnswer)
@@ -93,6 +94,7 @@ type fakeStatus struct {
 // encoded ones.
 type fakeAnswer struct {
 	typeURL    string
+	version    string
 	nonce      string
 	generation int64
 	addresses  map[netip.Addr]bool
@@ -160,10 +162,18 @@ func (i *fakeIstiod) connect(proxy string, kind proxyKind, isCanary bool, out fu
 	i.conns = append(i.conns, c)
 	if !isCanary {
 		for _, t := range []string{typeCDS, canary.TypeEndpoints, typeLDS, canary.TypeRoutes} {
-			c.send(t, nil)
+			c.send(t, nil, c.last)
 		}
 	}
 	return c
+}
+
+// update is what istiod does for a connection whose pod has changed: all is
+// sent anew to it alone, under the version that there is.
+func (c *fakeConn) update() {
+	c.istiod.mu.Lock()
+	defer c.istiod.mu.Unlock()
+	c.pending.rules, c.pending.endpoints = true, true
 }
 
 func (i *fakeIstiod) disconnect(c *fakeConn) {
@@ -179,30 +189,33 @@ func (c *fakeConn) process() {
 	if !c.pending.rules && !c.pending.endpoints {
 		return
 	}
-	c.last = c.istiod.ctx
+	now := c.istiod.ctx
 	rules, endpoints := c.pending.rules, c.pending.endpoints
 	c.pending.rules, c.pending.endpoints = false, false
+	if rules || c.istiod.keep {
+		c.last = now
+	}
 	if c.kind == kindHidden {
 		return
 	}
 	if rules && !c.canary {
-		c.send(typeCDS, nil)
+		c.send(typeCDS, nil, now)
 	}
 	if endpoints && (!c.canary || len(c.names[canary.TypeEndpoints]) > 0) {
-		c.send(canary.TypeEndpoints, c.names[canary.TypeEndpoints])
+		c.send(canary.TypeEndpoints, c.names[canary.TypeEndpoints], now)
 	}
 	if rules && (!c.canary || len(c.names[canary.TypeRoutes]) > 0) {
-		c.send(canary.TypeRoutes, c.names[canary.TypeRoutes])
+		c.send(canary.TypeRoutes, c.names[canary.TypeRoutes], now)
 	}
 }
 
 // send makes one answer. The caller holds the istiod's mu.
-func (c *fakeConn) send(typeURL string, names []string) {
+func (c *fakeConn) send(typeURL string, names []string, as fakeContext) {
 	i := c.istiod
 	i.ids++
 	a := fakeAnswer{
-		typeURL: typeURL, generation: c.last.generation, addresses: map[netip.Addr]bool{},
-		nonce: fmt.Sprintf("%s%08x-0000-4000-8000-%012x", c.last.version, i.ids, i.ids),
+		typeURL: typeURL, version: as.version, generation: as.generation, addresses: map[netip.Addr]bool{},
+		nonce: fmt.Sprintf("%s%08x-0000-4000-8000-%012x", as.version, i.ids, i.ids),
 	}
 	for ip := range i.index {
 		a.addresses[ip] = true
@@ -237,7 +250,7 @@ func (c *fakeConn) request(r *discovery.DiscoveryRequest) {
 	}
 	c.names[t] = r.GetResourceNames()
 	if len(added) > 0 {
-		c.send(t, added)
+		c.send(t, added, c.last)
 	}
 }
 
@@ -256,7 +269,7 @@ func (c *fakeConn) answer(typeURL, nonce, refusal string) {
 }
 
 func (c *fakeConn) encode(a fakeAnswer, names []string) *discovery.DiscoveryResponse {
-	r := &discovery.DiscoveryResponse{VersionInfo: c.last.version, Nonce: a.nonce, TypeUrl: a.typeURL}
+	r := &discovery.DiscoveryResponse{VersionInfo: a.version, Nonce: a.nonce, TypeUrl: a.typeURL}
 	for _, name := range names {
 		var m proto.Message
 		switch a.typeURL {

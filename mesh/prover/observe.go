@@ -48,6 +48,9 @@ type Asked struct {
 // Replica is one replica of istiod as it was seen.
 type Replica struct {
 	Pod IstiodPod
+	// Keeps means that an istiod of this version pushes endpoints alone without
+	// raising the version, so that equal versions do not prove equal endpoints.
+	Keeps bool
 	// Canary is what the canary answers for the target. It is asked after
 	// Reading was read.
 	Canary canary.Answer
@@ -109,6 +112,28 @@ type claimMemory struct {
 	// the replica and the canary's stream.
 	agreed map[string]time.Time
 	since  time.Time
-	// marks are for istiods that push endpoints under an old version.
-	marks map[string]mark
+	// marks are for istiods that push endpoints under an old version, about the
+	// endpoints that content says. A new generation of the same content, which
+	// is what they need, leaves them.
+	content string
+	marks   map[string]mark
+	// unsent are proxies that were not sent the push to reach, by replica,
+	// stream and proxy.
+	unsent map[string]unsent
+	// renew is set once a new generation was asked for, and vain counts the
+	// questions before this one for which that was so and brought no proof.
+	renew bool
+	vain  int
+}
+
+// ask is what counts of the memory for another question.
+func (m claimMemory) ask(c claim) claimMemory {
+	out := claimMemory{question: c.question, content: c.content, vain: m.vain}
+	if m.renew {
+		out.vain++
+	}
+	if m.content == c.content {
+		out.marks = m.marks
+	}
+	return out
 }

@@ -217,8 +217,26 @@ func (s *sim) openCanary(i *simIstiod) {
 		i.inbox = append(i.inbox, a.encoded)
 	})
 	routes, clusters := subscriptions([]Target{s.target})
+	i.subscribe(routes, clusters)
+}
+
+func (i *simIstiod) subscribe(routes, clusters []string) {
+	i.ledger.Retain(slices.Concat(routes, clusters)...)
 	i.conn.request(&discovery.DiscoveryRequest{TypeUrl: canary.TypeEndpoints, ResourceNames: clusters})
 	i.conn.request(&discovery.DiscoveryRequest{TypeUrl: canary.TypeRoutes, ResourceNames: routes})
+}
+
+// alone has the canary be answered alone: because its pod has changed, or because it asks anew.
+func (s *sim) alone(i *simIstiod) {
+	switch {
+	case i.conn == nil:
+	case s.chance(2):
+		i.conn.update()
+	default:
+		routes, clusters := subscriptions([]Target{s.target})
+		i.subscribe(routes[:s.r.IntN(len(routes))], clusters[:s.r.IntN(len(clusters))])
+		i.subscribe(routes, clusters)
+	}
 }
 
 // disturb is the bad luck of a moment.
@@ -265,6 +283,12 @@ func (s *sim) disturb() {
 		if i.dueAt.IsZero() {
 			i.dueAt = s.now.Add(100 * time.Millisecond)
 		}
+	case 22, 23, 24, 25:
+		s.alone(i)
+	case 26, 27:
+		if p.conn != nil {
+			p.conn.update()
+		}
 	}
 }
 
@@ -303,7 +327,7 @@ func (s *sim) look() Verdict {
 	q := s.target.query("")
 	for _, i := range s.istiods {
 		s.read(i)
-		rep := Replica{Pod: IstiodPod{Name: i.name, UID: i.uid}, Reading: i.last, Fault: i.fault}
+		rep := Replica{Pod: IstiodPod{Name: i.name, UID: i.uid}, Keeps: s.keep, Reading: i.last, Fault: i.fault}
 		rep.Canary = canary.Answer{}
 		if i.conn != nil {
 			rep.Canary = i.ledger.Ask(q)
@@ -395,8 +419,9 @@ func (s *sim) check(v Verdict) {
 
 func (s *sim) lie(format string, args ...any) { s.lies = append(s.lies, fmt.Sprintf(format, args...)) }
 
-// settle ends all bad luck, does as the hub would, and waits for the proofs.
-func (s *sim) settle() {
+// settle ends all bad luck, does as the hub would, waits for the proofs, and says what stands against them in the end; empty:
+// nothing.
+func (s *sim) settle() string {
 	s.fair = true
 	for _, i := range s.istiods {
 		i.fault = ""
@@ -419,7 +444,7 @@ func (s *sim) settle() {
 		next = s.now.Add(500 * time.Millisecond)
 		v = s.look()
 		if v.Weights.Level == LevelProven && v.Fence.Level == LevelProven {
-			return
+			return ""
 		}
 		// A refusal lasts until something is sent again.
 		refused := func(r Reason) bool { return r.Code == ReasonRefused }
@@ -429,6 +454,9 @@ func (s *sim) settle() {
 			if weights {
 				s.target.Generation++
 			}
+			if fence {
+				s.target.FenceGeneration++
+			}
 			// The second label: what is served stays, and is pushed again.
 			for _, i := range s.istiods {
 				i.unseen = s.now.Add(time.Millisecond)
@@ -436,7 +464,7 @@ func (s *sim) settle() {
 			renewed = s.now
 		}
 	}
-	s.t.Errorf("not proven two minutes after the last fault: weights %v, fence %v", v.Weights.Reasons, v.Fence.Reasons)
+	return fmt.Sprintf("not proven two minutes after the last fault: weights %v, fence %v", v.Weights.Reasons, v.Fence.Reasons)
 }
 
 // chaos plays a minute of bad luck.

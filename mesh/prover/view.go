@@ -93,7 +93,6 @@ func (p *Prover) view(targets []Target) []view {
 		carried, fenced := len(ids) > 0, len(ids) > 0
 		for _, id := range ids {
 			a := p.state.replicas[id].canary.Ask(q)
-			a.Kept = a.Kept || syncz.KeepsVersion(p.state.replicas[id].version)
 			out[i].answers[id] = a
 			carried = carried && carries(t, a)
 			fenced = fenced && a.Fence.Sight == canary.SightNew
@@ -147,6 +146,7 @@ func (p *Prover) observe(now time.Time, t Target, snap Snapshot, listed bool, v 
 		r := p.state.replicas[id]
 		o.Replicas = append(o.Replicas, Replica{
 			Pod:           r.pod,
+			Keeps:         syncz.KeepsVersion(r.version),
 			Canary:        v.answers[id],
 			CanaryRefused: refused(r.canary.Err()),
 			Reading:       r.reading,

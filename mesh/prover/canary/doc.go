@@ -12,7 +12,8 @@
 //   - What a canary knows is bound to one stream. When the stream breaks, all
 //     is forgotten: the process at its other end may be another one.
 //   - What stood in the first answer on a stream is marked as such: the push
-//     that brought it may have been an earlier one.
+//     that brought it may have been an earlier one. So is what istiod may have
+//     sent to this canary alone.
 //   - Ledger, which keeps the knowledge, is pure: the same answers in the same
 //     order leave the same knowledge.
 //   - Reconnects back off, and one answer is bounded in size.

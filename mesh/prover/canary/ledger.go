@@ -36,9 +36,8 @@ type Ledger struct {
 	routes    map[string]map[string]vhost // by route configuration, by virtual host
 	endpoints map[string]assignment       // by Envoy cluster
 	nonces    []string                    // the UUIDs of what came last
-	last      push.Version
-	kept      bool
-	lastEDS   string // the UUID of the last answer with endpoints
+	last      push.Version                // the latest of all answers
+	lastEDS   string                      // the UUID of the last answer with endpoints
 }
 
 // Retain forgets all but the named route configurations and clusters, and
@@ -68,10 +67,28 @@ type assignment struct {
 	addresses map[netip.Addr]bool
 	last      push.Version
 	initial   bool // last may have been sent to nobody but the canary
+	// beyond means that others were sent other addresses under last, so that
+	// only the push after it is theirs too.
+	beyond bool
+}
+
+// reach is the push that has these addresses for everybody.
+func (a assignment) reach() push.Version {
+	v := a.last
+	if a.beyond {
+		v.Counter++
+	}
+	return v
 }
 
 // Apply takes in one answer of the stream. An error means that the stream can
 // not be relied on any more.
+//
+// istiod answers a canary alone, too: when it asks for more names, under the
+// last push of more than endpoints, which may be older than the push of
+// endpoints that came before; and when istiod takes the canary for a pod that
+// has changed. Such an answer holds the endpoints of the moment, whatever
+// version it bears.
 func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
 	nonce, err := push.ParseNonce(r.GetNonce())
 	if err != nil {
@@ -81,19 +98,18 @@ func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
 		return fmt.Errorf("%w: an answer without a nonce", push.ErrMalformed)
 	}
 	v := nonce.Version
-	if v.Counter < l.last.Counter {
-		return fmt.Errorf("push %s came after push %s on one stream", v, l.last)
+	if v.Counter > l.last.Counter {
+		l.last = v
 	}
 	switch r.GetTypeUrl() {
 	case TypeRoutes:
 		err = each(r.GetResources(), func(rc *route.RouteConfiguration) { l.applyRoutes(rc, v) })
 	case TypeEndpoints:
-		err = each(r.GetResources(), func(a *endpoint.ClusterLoadAssignment) { l.applyEndpoints(a, v) })
+		err = each(r.GetResources(), func(a *endpoint.ClusterLoadAssignment) { l.applyEndpoints(a, l.last) })
 	}
 	if err != nil {
 		return fmt.Errorf("push %s: %w", v, err)
 	}
-	l.last = v
 	if len(l.nonces) == remembered {
 		l.nonces = slices.Delete(l.nonces, 0, 1)
 	}
@@ -163,18 +179,23 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 		l.endpoints = map[string]assignment{}
 	}
 	old, known := l.endpoints[a.GetClusterName()]
-	now := addresses(a)
-	if known && v.Counter == old.last.Counter && !maps.Equal(now, old.addresses) {
-		// Another answer for one cluster under one version: this istiod pushes
-		// endpoints without a version of their own. The same answer again says
-		// nothing: it comes whenever the canary asks for a further cluster.
-		l.kept = true
+	now := assignment{addresses: addresses(a), last: v, initial: true}
+	same := maps.Equal(now.addresses, old.addresses)
+	switch {
+	case !known:
+	case v.Counter > old.last.Counter:
+		// The same content under a later version may be a push, or an answer to
+		// the canary alone, which no proxy is sent. Like the first answer of a
+		// stream it is to be reached, and may never be.
+		now.initial = same
+	case same:
+		now.initial, now.beyond = old.initial, old.beyond
+	default:
+		// Two answers under one version: the second was for the canary alone.
+		// What changed is pushed to all, under the next version.
+		now.beyond = true
 	}
-	// The same content under a later version may be a push, or the answer to
-	// the canary's own asking, which no proxy is sent. Like the first answer of
-	// a stream it is to be reached, and may never be.
-	asked := known && v.Counter != old.last.Counter && maps.Equal(now, old.addresses)
-	l.endpoints[a.GetClusterName()] = assignment{addresses: now, last: v, initial: !known || asked || v.Counter == old.last.Counter && old.initial}
+	l.endpoints[a.GetClusterName()] = now
 }
 
 func addresses(a *endpoint.ClusterLoadAssignment) map[netip.Addr]bool {

@@ -78,9 +78,6 @@ func TestRecordedPushesTellWhichCarriesWhat(t *testing.T) {
 		if got != want[n] {
 			t.Errorf("after answer %d (%s): %+v, want %+v", n, r.GetNonce(), got, want[n])
 		}
-		if a4.Kept {
-			t.Errorf("after answer %d: Istio 1.31 is taken for one that keeps versions", n)
-		}
 		nonce, err := push.ParseNonce(r.GetNonce())
 		if err != nil || !l.Received(nonce.ID) {
 			t.Errorf("answer %d is not remembered: %v", n, err)
@@ -191,26 +188,76 @@ func TestAddressesHaveToBeBackInEveryCluster(t *testing.T) {
 	}
 }
 
-func TestIstiodThatKeepsTheVersionIsNoticed(t *testing.T) {
-	var l Ledger
-	apply(t, &l, answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("d", "10.0.0.1")))
-	if l.Ask(Query{}).Kept {
-		t.Error("two names under one version are one subscription that grew")
-	}
-	apply(t, &l, answer(t, 5, 3, endpoints("c")))
-	if !l.Ask(Query{}).Kept {
-		t.Error("two answers for one cluster under one version were not noticed")
+// Answers to the canary alone hold what no proxy has been sent under their version.
+func TestAnAnswerToTheCanaryAloneIsReachedByTheNextPushOnly(t *testing.T) {
+	q := Query{Clusters: []string{"c"}}
+	for name, tc := range map[string]struct {
+		answers []*discovery.DiscoveryResponse
+		want    Finding
+	}{
+		"a further cluster": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 6, 2, endpoints("c")), answer(t, 6, 3, endpoints("d"))},
+			want:    Finding{Sight: SightNew, Push: version(6)},
+		},
+		"a further cluster, and all again": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 6, 2, endpoints("c")), answer(t, 6, 3, endpoints("c"), endpoints("d"))},
+			want:    Finding{Sight: SightNew, Push: version(6)},
+		},
+		"others under the same version": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("c"))},
+			want:    Finding{Sight: SightNew, Push: version(6), Initial: true},
+		},
+		"others under the same version, and again": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("c")), answer(t, 5, 3, endpoints("c"))},
+			want:    Finding{Sight: SightNew, Push: version(6), Initial: true},
+		},
+		"and then the push to all": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("c")), answer(t, 6, 3, endpoints("c"))},
+			want:    Finding{Sight: SightNew, Push: version(6), Initial: true},
+		},
+		"and then a push of others": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("c")), answer(t, 7, 3, endpoints("c", "10.0.0.2"))},
+			want:    Finding{Sight: SightNew, Push: version(7)},
+		},
+		"under an older version": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 5, 1, endpoints("d")), answer(t, 7, 2, endpoints("d", "10.0.0.1")), answer(t, 5, 3, endpoints("c"))},
+			want:    Finding{Sight: SightNew, Push: version(7), Initial: true},
+		},
+		"others under an older version": {
+			answers: []*discovery.DiscoveryResponse{answer(t, 7, 1, endpoints("c", "10.0.0.1")), answer(t, 5, 2, endpoints("c"))},
+			want:    Finding{Sight: SightNew, Push: version(8), Initial: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l Ledger
+			apply(t, &l, tc.answers...)
+			got := l.Ask(q).Fence
+			got.Push.At = tc.want.Push.At
+			if got != tc.want {
+				t.Errorf("%+v, want %+v", got, tc.want)
+			}
+		})
 	}
 }
 
-func TestStreamThatGoesBackOrMakesNoSenseIsNotRelied(t *testing.T) {
+// Routes are those of their version, however old: they are no reading of the moment.
+func TestRoutesThatWereAskedForCountFromTheirOwnVersion(t *testing.T) {
+	now := istio.RouteName(2, 80, istio.BranchAll)
+	var l Ledger
+	apply(t, &l, answer(t, 7, 1, endpoints("c")), answer(t, 5, 2, routes("80", now)))
+	got := l.Ask(Query{Generation: 2, VirtualHosts: []VirtualHost{{Configs: []string{"80"}, Name: "h:80"}}}).Routes
+	if got.Sight != SightNew || got.Push.Counter != 5 || !got.Initial {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAStreamThatMakesNoSenseIsNotRelied(t *testing.T) {
 	var l Ledger
 	apply(t, &l, answer(t, 5, 1, endpoints("c")))
 	for name, r := range map[string]*discovery.DiscoveryResponse{
-		"a counter that falls": answer(t, 4, 2, endpoints("c")),
-		"no nonce":             {TypeUrl: TypeRoutes},
-		"another nonce":        {TypeUrl: TypeRoutes, Nonce: "7"},
-		"another type inside":  {TypeUrl: TypeRoutes, Nonce: answer(t, 6, 3).GetNonce(), Resources: answer(t, 6, 3, endpoints("c")).GetResources()},
+		"no nonce":            {TypeUrl: TypeRoutes},
+		"another nonce":       {TypeUrl: TypeRoutes, Nonce: "7"},
+		"another type inside": {TypeUrl: TypeRoutes, Nonce: answer(t, 6, 3).GetNonce(), Resources: answer(t, 6, 3, endpoints("c")).GetResources()},
 	} {
 		if err := l.Apply(r); err == nil {
 			t.Errorf("%s was taken in", name)
@@ -239,8 +286,14 @@ func TestCanariesAreToldFromProxies(t *testing.T) {
 	if !IsCanary(p.ProxyName(), "istio-system") || IsCanary("weir-canary-x.shop", "istio-system") || IsCanary("web-0.istio-system", "istio-system") {
 		t.Error("canaries and proxies are mixed up")
 	}
-	const want = "sidecar~10.0.0.9~weir-canary-agent-1.istio-system~istio-system.svc.cluster.local"
-	if got := p.Node().GetId(); got != want {
-		t.Errorf("node is %q, want %q", got, want)
+	for own, want := range map[string]string{
+		"10.0.0.9":        "sidecar~192.0.2.1~weir-canary-agent-1.istio-system~istio-system.svc.cluster.local",
+		"::ffff:10.0.0.9": "sidecar~192.0.2.1~weir-canary-agent-1.istio-system~istio-system.svc.cluster.local",
+		"fd00::9":         "sidecar~2001:db8::1~weir-canary-agent-1.istio-system~istio-system.svc.cluster.local",
+	} {
+		p.IP = netip.MustParseAddr(own)
+		if got := p.Node().GetId(); got != want {
+			t.Errorf("node is %q, want %q", got, want)
+		}
 	}
 }

@@ -67,16 +67,13 @@ type Answer struct {
 	// with all endpoints of the host.
 	Routes Finding
 	Fence  Finding
-	// Kept means that this istiod was seen to push endpoints without raising
-	// the version, so that equal versions do not prove equal endpoints.
-	Kept bool
 	// Endpoints is the UUID of the last answer with endpoints.
 	Endpoints string
 }
 
 // Ask answers q from what the stream has told.
 func (l *Ledger) Ask(q Query) Answer {
-	return Answer{Routes: l.askRoutes(q), Fence: l.askFence(q), Kept: l.kept, Endpoints: l.lastEDS}
+	return Answer{Routes: l.askRoutes(q), Fence: l.askFence(q), Endpoints: l.lastEDS}
 }
 
 // Received tells whether the answer with that UUID came on this stream lately.
@@ -146,7 +143,7 @@ func (l *Ledger) askFence(q Query) Finding {
 				return Finding{Sight: SightOld, Subject: ip.String() + " not in " + name}
 			}
 		}
-		out.raise(a.last, a.initial)
+		out.raise(a.reach(), a.initial)
 	}
 	return out
 }
