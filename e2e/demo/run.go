@@ -124,6 +124,9 @@ func attempt(ctx context.Context, fleet *rig.Fleet, weir *product.Product, o Opt
 	result, err := s.perform(ctx)
 	result.Attempts = number
 	if err != nil {
+		if weir != nil {
+			err = fmt.Errorf("%w\n%s", err, weir.Brief(ctx, namespace, Service, webName))
+		}
 		return result, err
 	}
 	if o.Keep || len(result.Starved) > 0 {

@@ -94,6 +94,7 @@ func (c *Case) run(ctx context.Context, act func(context.Context, *Case) error) 
 	cancel()
 	if err != nil {
 		c.Logf("%s", c.picture(ctx))
+		err = fmt.Errorf("%w\n%s", err, c.Weir.Brief(ctx, demo.Namespace, demo.Service, demo.Web))
 	}
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
 	defer cancel()
