@@ -99,7 +99,7 @@ bench: bench-dns bench-hub ## Benchmarks of the product (root: one of them start
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench-hub
-bench-hub: bin/e2e ## What it costs to divide 1,000 workloads on a real API server (root; ends a fleet that runs).
+bench-hub: bin/e2e ## What 1,000 divided workloads and 100 members' views cost a hub on a real API server (root; ends a fleet that runs).
 	@bin/e2e bench
 
 .PHONY: bench-dns

@@ -4,11 +4,20 @@
 package bench
 
 import (
+	"context"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/sched"
@@ -101,5 +110,62 @@ func TestRequestsAreCountedByMethodAndWatchesAreNot(t *testing.T) {
 	}
 	if again := r.take(); len(again) > 0 {
 		t.Errorf("counted twice: %v", again)
+	}
+}
+
+func TestWhatLiesWithinABoundIsCountedFromTheReadingBefore(t *testing.T) {
+	family := func(counts ...uint64) *dto.MetricFamily {
+		h := &dto.Histogram{SampleCount: new(counts[len(counts)-1])}
+		for i, bound := range []float64{.01, .1, math.Inf(1)} {
+			h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: new(bound), CumulativeCount: new(counts[i])})
+		}
+		return &dto.MetricFamily{Metric: []*dto.Metric{{Histogram: h}}}
+	}
+	before, after := family(900, 900, 1000), family(960, 999, 1100)
+	for part, want := range map[float64]time.Duration{.5: 10 * time.Millisecond, .99: 100 * time.Millisecond} {
+		if got := within(before, after, part); got != want {
+			t.Errorf("%v: %s, want %s", part, got, want)
+		}
+	}
+	if got := within(nil, before, .5); got != 10*time.Millisecond {
+		t.Errorf("from the start: %s", got)
+	}
+	if got := within(before, family(900, 900, 1100), .5); got < time.Hour {
+		t.Errorf("beyond the last bound: %s", got)
+	}
+}
+
+func TestAPodComesToANodeThatIsThere(t *testing.T) {
+	a := &agent{name: "m000", kube: fake.NewClientset(someNodes(nodesEach)...)}
+	for range nodesEach + 1 {
+		if err := a.come(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods, err := a.kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != nodesEach+1 {
+		t.Fatalf("%d pods, %v", len(pods.Items), err)
+	}
+	for _, p := range pods.Items {
+		if _, err := a.kube.CoreV1().Nodes().Get(t.Context(), p.Spec.NodeName, metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAHubThatEndsByItselfIsAnErrorWithWhatItSaidLast(t *testing.T) {
+	p, err := startProgram(t.Context(), Ground{
+		Program: "weir",
+		Command: func(ctx context.Context, _ ...string) *exec.Cmd { return exec.CommandContext(ctx, "sh", "-c", "echo no rights; exit 3") },
+		Dial:    (&net.Dialer{}).DialContext,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.until(t.Context(), "a sign", func(map[string]*dto.MetricFamily) bool { return true }); err == nil {
+		t.Error("it was waited for, and gave a sign")
+	}
+	if err := p.stop(); err == nil || !strings.Contains(err.Error(), "no rights") {
+		t.Errorf("%v", err)
 	}
 }

@@ -54,11 +54,9 @@ func start(ctx context.Context, hub API, repo string, known views) (*running, er
 		return nil, err
 	}
 	ctrl.SetLogger(logr.Discard())
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register types: %w", err)
-		}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
 	}
 	config, err := hub.REST()
 	if err != nil {
@@ -91,6 +89,17 @@ func start(ctx context.Context, hub API, repo string, known views) (*running, er
 		return nil, fmt.Errorf("the hub did not start: %w", h.stop())
 	}
 	return h, nil
+}
+
+// newScheme knows Kubernetes' types and weir's.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register types: %w", err)
+		}
+	}
+	return scheme, nil
 }
 
 // stop ends the hub and returns its error.

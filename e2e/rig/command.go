@@ -6,6 +6,7 @@ package rig
 import (
 	"context"
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -16,6 +17,11 @@ import (
 // InNamespace is a command in the cluster's network: what a program on the node would see.
 func (c *Cluster) InNamespace(ctx context.Context, argv ...string) *exec.Cmd {
 	return c.place.space().Command(ctx, argv...)
+}
+
+// Dial connects from the cluster's network namespace, so that a loopback address is the cluster's own.
+func (c *Cluster) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return c.place.space().Dial(ctx, network, address)
 }
 
 // OnNode is a command on the cluster's node: its network and its file systems. It fails when the node is off.

@@ -140,14 +140,31 @@ func auditCommand(o *rig.Options) *cobra.Command {
 
 func benchCommand(o *rig.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "bench", Short: "Measure the hub on an API server that is started for it; a fleet that runs is ended", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			f, err := rig.UpHub(cmd.Context(), *o)
-			if err != nil {
+		Use: "bench", Short: "Measure the hub on API servers that are started for it; a fleet that runs is ended", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			if err := onHub(ctx, *o, func(f *rig.Fleet) error { return bench.Bindings(ctx, f.Hub(), f.Repo(), out) }); err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, f.Down(context.WithoutCancel(cmd.Context()))) }()
-			return bench.Bindings(cmd.Context(), f.Hub(), f.Repo(), cmd.OutOrStdout())
+			return onHub(ctx, *o, func(f *rig.Fleet) error {
+				program, err := f.Build(ctx, rig.Weir)
+				if err != nil {
+					return err
+				}
+				hub := f.Hub()
+				ground := bench.Ground{API: hub, Kubeconfig: hub.Kubeconfig(), Program: program, Command: hub.InNamespace, Dial: hub.Dial}
+				return bench.Views(ctx, ground, f.Repo(), out)
+			})
 		},
 	}
+}
+
+// onHub measures on an API server of its own.
+func onHub(ctx context.Context, o rig.Options, measure func(*rig.Fleet) error) (err error) {
+	f, err := rig.UpHub(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Down(context.WithoutCancel(ctx))) }()
+	return measure(f)
 }
