@@ -20,9 +20,10 @@ type claim struct {
 	// question changes whenever what is asked does; what was seen to agree
 	// with another question counts for nothing.
 	question string
-	// content is the part of question that is about endpoints, whichever
-	// generation pushes them; empty for other claims.
-	content string
+	// generation is that of question, and content the rest of it where it is
+	// about endpoints.
+	generation int64
+	content    string
 	// empty is set when there is nothing to prove.
 	empty ReasonCode
 	// finding picks the canary's answer, and old names a replica that serves
@@ -49,12 +50,13 @@ func clustersOf(c syncz.Connection) syncz.Status  { return c.Clusters }
 // wanted generation.
 func weightsClaim(t Target) claim {
 	c := claim{
-		question: fmt.Sprintf("weights %d %v %v", t.Generation, t.Hosts, t.Ports),
-		finding:  func(a canary.Answer) canary.Finding { return a.Routes },
-		old:      ReasonStaleReplica,
-		weighs:   true,
-		binds:    concern.Reach.Weighted,
-		status:   routesOf,
+		question:   fmt.Sprintf("weights %d %v %v", t.Generation, t.Hosts, t.Ports),
+		generation: t.Generation,
+		finding:    func(a canary.Answer) canary.Finding { return a.Routes },
+		old:        ReasonStaleReplica,
+		weighs:     true,
+		binds:      concern.Reach.Weighted,
+		status:     routesOf,
 		// A refused cluster leaves a route without its destination.
 		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Routes, c.Clusters} },
 		agrees: func(j *judgement, r Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
@@ -74,16 +76,18 @@ func weightsClaim(t Target) claim {
 // fenced address, and each that was unfenced. Where none of these addresses is
 // of the proxies' network, all proxies agree.
 func fenceClaim(t Target, network string) claim {
-	nothing := len(t.absent(network)) == 0 && len(local(t.Served, network)) == 0
-	content := fmt.Sprintf("%v %v %v %v %v %v", t.Fenced, t.Gateways, t.Served, t.Hosts, t.Ports, t.Subsets)
+	absent, present := t.absent(network), t.present(network)
+	nothing := len(absent) == 0 && len(present) == 0
+	content := fmt.Sprintf("%v %v %v %v %v", absent, present, t.Hosts, t.Ports, t.Subsets)
 	return claim{
-		question: fmt.Sprintf("fence %d %s", t.FenceGeneration, content),
-		content:  content,
-		finding:  func(a canary.Answer) canary.Finding { return a.Fence },
-		old:      ReasonStillServed,
-		binds:    concern.Reach.Holds,
-		status:   endpointsOf,
-		statuses: func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Endpoints} },
+		question:   fmt.Sprintf("fence %d %s", t.FenceGeneration, content),
+		generation: t.FenceGeneration,
+		content:    content,
+		finding:    func(a canary.Answer) canary.Finding { return a.Fence },
+		old:        ReasonStillServed,
+		binds:      concern.Reach.Holds,
+		status:     endpointsOf,
+		statuses:   func(c syncz.Connection) []syncz.Status { return []syncz.Status{c.Endpoints} },
 		agrees: func(j *judgement, r Replica, f canary.Finding, c syncz.Connection, _ concern.Reach) (bool, ReasonCode) {
 			if nothing {
 				return true, ""
@@ -139,12 +143,15 @@ func (j *judgement) reached(r Replica, proxy string, s syncz.Status, f canary.Fi
 	switch {
 	case f.Push.IsZero():
 		return false, ReasonBehind
+	case f.Beyond:
+		// Whatever it was sent meanwhile, it was not by that push.
+		return false, j.unsentFor(r, proxy, push.Nonce{}, true)
 	case s.Acked.Version.Reaches(f.Push):
 		return true, ""
 	case s.Sent.Version.Reaches(f.Push):
 		return false, ReasonBehind
 	}
-	return false, j.unsentFor(r, proxy, s, f.Initial)
+	return false, j.unsentFor(r, proxy, s.Sent, f.Initial)
 }
 
 // unsent is what is remembered of a proxy that its istiod has not sent the push
@@ -163,11 +170,11 @@ type unsent struct {
 // came to the canary alone: what is written anew on such word is pushed again,
 // and shows the same for a moment. A canary alone is sent the first answer of a
 // stream, what it asks for itself, and two pushes as one where it was slow.
-func (j *judgement) unsentFor(r Replica, proxy string, s syncz.Status, initial bool) ReasonCode {
+func (j *judgement) unsentFor(r Replica, proxy string, sent push.Nonce, initial bool) ReasonCode {
 	key := fmt.Sprintf("%s/%d/%s", r.Pod.UID, r.Canary.Stream, proxy)
 	u, known := j.before.unsent[key]
-	if !known || u.sent != s.Sent {
-		u = unsent{sent: s.Sent, since: r.Reading.Ended}
+	if !known || u.sent != sent {
+		u = unsent{sent: sent, since: r.Reading.Ended}
 	}
 	j.after.unsent[key] = u
 	if r.Reading.Began.Sub(u.since) >= j.patience(initial) {
@@ -223,7 +230,7 @@ func (j *judgement) byContent(r Replica, c syncz.Connection) (bool, ReasonCode) 
 	s := c.Endpoints
 	switch {
 	case s.SentAt.Before(clean):
-		return false, j.unsentFor(r, c.Proxy, s, true)
+		return false, j.unsentFor(r, c.Proxy, s.Sent, true)
 	case m.nonce.IsZero():
 		m.nonce = s.Sent
 	case m.done.IsZero() && s.Sent != m.nonce:

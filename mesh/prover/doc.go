@@ -32,5 +32,7 @@
 // with it. The push that follows, at most one debounce later, is seen by both;
 // the hold between the two reads covers it up to Config.Hold. A mesh whose
 // endpoints change without pause can stretch the debounce to ten seconds, and
-// is why pods also have to be quiet before they go.
+// is why pods also have to be quiet before they go. A canary that asks for a
+// service later than with its first request has missed what was pushed before,
+// and waits for the next push about it.
 package prover

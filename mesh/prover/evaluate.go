@@ -57,7 +57,7 @@ func judge(rules Rules, o Observation, c claim, asked time.Time, m claimMemory) 
 	j := judgement{
 		rules: rules, o: o, claim: c, before: m,
 		after: claimMemory{
-			question: c.question, content: c.content, agreed: map[string]time.Time{}, marks: map[string]mark{},
+			question: c.question, generation: c.generation, content: c.content, agreed: map[string]time.Time{}, marks: map[string]mark{},
 			unsent: map[string]unsent{}, vain: m.vain,
 		},
 	}

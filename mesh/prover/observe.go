@@ -112,27 +112,37 @@ type claimMemory struct {
 	// the replica and the canary's stream.
 	agreed map[string]time.Time
 	since  time.Time
-	// marks are for istiods that push endpoints under an old version, about the
-	// endpoints that content says. A new generation of the same content, which
-	// is what they need, leaves them.
-	content string
-	marks   map[string]mark
+	// generation and content are those of question. marks are for istiods that
+	// push endpoints under an old version.
+	generation int64
+	content    string
+	marks      map[string]mark
 	// unsent are proxies that were not sent the push to reach, by replica,
 	// stream and proxy.
 	unsent map[string]unsent
 	// renew is set once a new generation was asked for, and vain counts the
-	// questions before this one for which that was so and brought no proof.
+	// generations before this one for which that was so and brought no proof.
 	renew bool
 	vain  int
 }
 
-// ask is what counts of the memory for another question.
+// mostVain is how often patience doubles.
+const mostVain = 4
+
+// ask is what counts of the memory for another question. While only addresses
+// change, as with each pod that comes or goes, what a proxy waits for is the
+// same. What was seen by content stands when the same is asked of the next
+// generation, which is what it needs; between generations further apart the
+// addresses may have been others.
 func (m claimMemory) ask(c claim) claimMemory {
-	out := claimMemory{question: c.question, content: c.content, vain: m.vain}
-	if m.renew {
-		out.vain++
+	out := claimMemory{question: c.question, generation: c.generation, content: c.content, vain: m.vain}
+	switch {
+	case m.generation == c.generation:
+		out.unsent, out.renew = m.unsent, m.renew
+	case m.renew:
+		out.vain = min(m.vain+1, mostVain)
 	}
-	if m.content == c.content {
+	if m.content == c.content && c.generation <= m.generation+1 {
 		out.marks = m.marks
 	}
 	return out

@@ -99,6 +99,13 @@ func (t Target) absent(network string) []netip.Addr {
 	return slices.Compact(out)
 }
 
+// present returns the addresses that every proxy of network must hold, in order.
+func (t Target) present(network string) []netip.Addr {
+	out := local(t.Served, network)
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
 // local returns the addresses that mean a pod on network. The same address on
 // another network is another pod, which only its own network's proxies dial.
 func local(all []Address, network string) []netip.Addr {

@@ -22,7 +22,7 @@ func (t Target) query(network string) canary.Query {
 	q := canary.Query{
 		Generation: t.Generation,
 		Absent:     t.absent(network),
-		Present:    local(t.Served, network),
+		Present:    t.present(network),
 	}
 	for _, host := range t.Hosts {
 		for _, port := range t.Ports {

@@ -67,18 +67,9 @@ type assignment struct {
 	addresses map[netip.Addr]bool
 	last      push.Version
 	initial   bool // last may have been sent to nobody but the canary
-	// beyond means that others were sent other addresses under last, so that
-	// only the push after it is theirs too.
+	// beyond means that others may have other addresses under last, and under
+	// any version before the next answer about this cluster.
 	beyond bool
-}
-
-// reach is the push that has these addresses for everybody.
-func (a assignment) reach() push.Version {
-	v := a.last
-	if a.beyond {
-		v.Counter++
-	}
-	return v
 }
 
 // Apply takes in one answer of the stream. An error means that the stream can
@@ -86,9 +77,8 @@ func (a assignment) reach() push.Version {
 //
 // istiod answers a canary alone, too: when it asks for more names, under the
 // last push of more than endpoints, which may be older than the push of
-// endpoints that came before; and when istiod takes the canary for a pod that
-// has changed. Such an answer holds the endpoints of the moment, whatever
-// version it bears.
+// endpoints that came before; and when the pod with its address has changed.
+// Such an answer holds the endpoints of the moment, whatever version it bears.
 func (l *Ledger) Apply(r *discovery.DiscoveryResponse) error {
 	nonce, err := push.ParseNonce(r.GetNonce())
 	if err != nil {
@@ -183,6 +173,10 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 	same := maps.Equal(now.addresses, old.addresses)
 	switch {
 	case !known:
+		// The first request of a stream is answered under the newest version. A
+		// later one is not, and pushes about the cluster were not sent to us
+		// before: one that is under way to others is not known here.
+		now.beyond = l.lastEDS != ""
 	case v.Counter > old.last.Counter:
 		// The same content under a later version may be a push, or an answer to
 		// the canary alone, which no proxy is sent. Like the first answer of a
@@ -191,8 +185,8 @@ func (l *Ledger) applyEndpoints(a *endpoint.ClusterLoadAssignment, v push.Versio
 	case same:
 		now.initial, now.beyond = old.initial, old.beyond
 	default:
-		// Two answers under one version: the second was for the canary alone.
-		// What changed is pushed to all, under the next version.
+		// Two answers under one version: the second was for the canary alone,
+		// and what changed is pushed to all under a later one.
 		now.beyond = true
 	}
 	l.endpoints[a.GetClusterName()] = now

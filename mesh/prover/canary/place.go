@@ -22,7 +22,7 @@ type Place struct {
 	// Namespace is the one of the token that the canary shows, Istio's system
 	// namespace as a rule. istiod refuses a node of another.
 	Namespace string
-	// IP is the agent's own address; the canary's is of the same family.
+	// IP is the agent's own address.
 	IP netip.Addr
 	// ClusterID and Network are the member's in Istio's words.
 	ClusterID string
@@ -41,21 +41,11 @@ func IsCanary(proxy, namespace string) bool {
 	return strings.HasPrefix(proxy, namePrefix) && strings.HasSuffix(proxy, "."+namespace)
 }
 
-// address is the canary's: one for documentation, which no pod has. istiod takes
-// a proxy for the pod that has its address, and sends all anew, to that proxy
-// alone, whenever the pod changes, as an agent's does when the hub is away.
-func (p Place) address() netip.Addr {
-	if p.IP.Is4() || p.IP.Is4In6() {
-		return netip.AddrFrom4([4]byte{192, 0, 2, 1})
-	}
-	return netip.MustParseAddr("2001:db8::1")
-}
-
 // Node returns the identity that the canary shows.
 func (p Place) Node() *core.Node {
 	text := structpb.NewStringValue
 	return &core.Node{
-		Id: "sidecar~" + p.address().String() + "~" + p.ProxyName() + "~" + p.Namespace + ".svc.cluster.local",
+		Id: "sidecar~" + p.IP.String() + "~" + p.ProxyName() + "~" + p.Namespace + ".svc.cluster.local",
 		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{
 			"NAMESPACE":     text(p.Namespace),
 			"CLUSTER_ID":    text(p.ClusterID),

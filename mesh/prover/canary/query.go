@@ -50,10 +50,13 @@ type Finding struct {
 	Sight Sight
 	// Push is the push that proxies have to reach; zero unless SightNew.
 	Push push.Version
-	// Initial means that Push is the first that this stream showed. A proxy
-	// that has reached it has what is wanted; one that has not may have it,
-	// or never get a later push.
+	// Initial means that Push may have come to this canary alone, as the first
+	// answer of a stream does. A proxy that has reached it has what is wanted;
+	// one that has not may have it, or never get a later push.
 	Initial bool
+	// Beyond means that no push is known that others have what is wanted by.
+	// The next answer about it will tell one.
+	Beyond bool
 	// Subject names what is old or not served: a route, a cluster, an address.
 	Subject string
 }
@@ -143,7 +146,8 @@ func (l *Ledger) askFence(q Query) Finding {
 				return Finding{Sight: SightOld, Subject: ip.String() + " not in " + name}
 			}
 		}
-		out.raise(a.reach(), a.initial)
+		out.raise(a.last, a.initial)
+		out.Beyond = out.Beyond || a.beyond
 	}
 	return out
 }

@@ -157,7 +157,7 @@ func TestSilentIstiodIsGivenUp(t *testing.T) {
 
 func TestOnlyKnownNewerIstiodIsTakenForOne(t *testing.T) {
 	for version, keeps := range map[string]bool{
-		"1.31.0-unknown-unknown": false, "1.31": false, "1.40.2": false, "1.30.3-abc-Clean": true,
+		"1.31.0-unknown-unknown": false, "1.31": false, "1.40.2": false, "1.30.3-abc-Clean": true, "1.31-alpha.0123abc": true, "1.32-alpha.0123abc": false,
 		"1.9.0": true, "": true, "unknown-unknown-unknown": true, "2.0.0": true, "1.": true,
 	} {
 		if got := KeepsVersion(version); got != keeps {

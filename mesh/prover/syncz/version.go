@@ -28,7 +28,8 @@ func (c *Client) Version(ctx context.Context, addr string) (string, error) {
 
 // KeepsVersion tells whether an istiod of that version pushes endpoints under
 // the version of the push before. One that can not be told is taken for such
-// an older one, for which more is asked.
+// an older one, for which more is asked, and so is one that was built before the
+// first release that does not.
 func KeepsVersion(version string) bool {
 	rest, ok := strings.CutPrefix(version, "1.")
 	if !ok {
@@ -39,5 +40,5 @@ func KeepsVersion(version string) bool {
 		end = len(rest)
 	}
 	minor, err := strconv.Atoi(rest[:end])
-	return err != nil || minor < ownVersion
+	return err != nil || minor < ownVersion || minor == ownVersion && strings.Contains(rest[end:], "alpha")
 }
