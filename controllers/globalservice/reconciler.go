@@ -204,7 +204,7 @@ func (r *Reconciler) report(ctx context.Context, in *input, status ownedStatus) 
 	if err != nil {
 		return err
 	}
-	r.wrote(in.key, in.now, applied.GetResourceVersion())
+	r.wrote(in.key, r.Now(), applied.GetResourceVersion()) // which may be long after the look began
 	r.tell(in, before, status)
 	in.service.ResourceVersion = applied.GetResourceVersion()
 	status.into(&in.service.Status)

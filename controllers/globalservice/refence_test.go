@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/fleettest"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -137,5 +138,41 @@ func TestThatAFenceWasOpenedIsNotForgottenByALookAtAnOlderStatus(t *testing.T) {
 	cache.old, w.ahead = old, unseenFor
 	if w.look(); w.service().Status.Clusters[1].Ready != 1 {
 		t.Errorf("a cache that stays behind holds it up for ever")
+	}
+}
+
+// What a look writes counts from when it is written: orders take their time.
+func TestThatAFenceWasOpenedIsNotForgottenAfterASlowLook(t *testing.T) {
+	fence := func(f *pb.ServiceFacts) {
+		for _, p := range f.GetPods() {
+			p.Fenced, p.FenceGeneration = true, 1
+		}
+	}
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
+	cache := &behind{Client: w.hub}
+	w.r.Client = cache
+	w.look()
+	w.look()
+	w.plan(split(1, map[string]int32{"c1": 1000, "c2": 0}, "c2"))
+	w.prove("c1", "c2")
+	old := w.look()
+	w.set("c2", facts(3, fence, func(f *pb.ServiceFacts) { f.Pods[0].Fenced = false }))
+	slow := true
+	w.members["c2"].Fail(func(fleettest.Request) error {
+		if slow { // its API server takes longer than a write is waited for to be seen
+			slow = false
+			w.ahead += unseenFor + time.Second
+		}
+		return nil
+	})
+	if c := w.look().Status.Clusters[1]; c.RefencedAt == nil || slow {
+		t.Fatalf("a pod is open: %+v", c)
+	}
+	cache.old = old
+	w.set("c2", facts(3, fence))
+	w.look()
+	cache.old = nil
+	if c := w.service().Status.Clusters[1]; c.RefencedAt == nil {
+		t.Errorf("it is forgotten: %+v", c)
 	}
 }
