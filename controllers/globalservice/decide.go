@@ -79,6 +79,7 @@ func (o *outcome) order(in *input, rendered map[string]istio.Rules) {
 		}
 		o.orders = append(o.orders, order)
 	}
+	markAnew(o.orders, o.spec, o.base.Fence)
 }
 
 // hasRules says whether the plan has rules stand. A plan without a phase has none, as one in phase None.
@@ -110,9 +111,6 @@ func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
 		o.fence = p.NewPods == v1alpha1.PodsFenced // also where the agent is not heard: the API server keeps it
 		if m.seen {
 			o.labels = fenceOf(m.facts, p, out.spec.FenceGeneration, m.shared.under(in.wantedOut(m.name)))
-			if in.openAgain(out.spec, out.base.Fence) {
-				o.labels = append(o.labels, renewOpen(m.facts, out.spec.FenceGeneration)...)
-			}
 		}
 	}
 	in.leaveNoFence(&o)
@@ -211,6 +209,10 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
+	if o.unmarked(failed) {
+		// Nothing was pushed that would prove it: the next look is to mark again.
+		s.Fence.Generation, s.Fence.Lease, s.Fence.Level = o.base.Fence.Generation, v1alpha1.LeaseLapsed, v1alpha1.ProofNone
+	}
 	s.Clusters = clustersOf(in, o.spec, s.Weights, len(failed) == 0 && !o.blocked())
 	noteOpened(s.Clusters, o.spec, s.Fence, in.now)
 	s.SpillHeadroom = spillHeadroom(s.Clusters)

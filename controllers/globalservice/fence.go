@@ -27,6 +27,7 @@ type podLabel struct {
 	uid        types.UID
 	key, value string // an empty value takes the label off
 	owned      bool   // of a workload whose replicas weir changes
+	serves     bool   // it is ready, so that istiods push its endpoints when the label changes
 }
 
 const annotationDeletionCost = member.AnnotationDeletionCost
@@ -64,7 +65,7 @@ func fenceOf(facts *pb.ServiceFacts, plan v1alpha1.GlobalServiceCluster, generat
 	for i, p := range pods {
 		want := wanted[i]
 		label := func(key, value string) podLabel {
-			return podLabel{p.GetName(), types.UID(p.GetUid()), key, value, owned[p.GetWorkload()]}
+			return podLabel{p.GetName(), types.UID(p.GetUid()), key, value, owned[p.GetWorkload()], p.GetReady()}
 		}
 		switch {
 		case want != p.GetFenced() && says.otherwise(p, want):
@@ -115,38 +116,56 @@ func toFence(pods []*pb.Pod, plan v1alpha1.GlobalServiceCluster) []bool {
 	return out
 }
 
-// renewOpen marks one open pod of a member with the generation. Where no pod is left to bear the fence, and an istiod or a
-// prover has restarted since, no push shows the present endpoints: a changed label on any pod makes istiod push them.
-func renewOpen(facts *pb.ServiceFacts, generation int64) []podLabel {
+// renewing says whether the fence is to be proven anew: the lease on the one before has lapsed.
+func renewing(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) bool {
+	return spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration
+}
+
+// marked says whether an order changes the mark of a pod that serves, so that istiods push the service's endpoints.
+func marked(o order) bool {
+	return slices.ContainsFunc(o.labels, func(l podLabel) bool { return l.serves && l.key == LabelFenceGeneration && l.value != "" })
+}
+
+// markAnew has each member mark a pod where the fence is to be proven anew and no order changes a mark.
+func markAnew(orders []order, spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) {
+	if !renewing(spec, before) || slices.ContainsFunc(orders, marked) {
+		return
+	}
+	for i := range orders {
+		if m := orders[i].member; m.seen && planned(spec, m.name) {
+			orders[i].labels = append(orders[i].labels, mark(m.facts, spec.FenceGeneration)...)
+		}
+	}
+}
+
+// planned says whether a plan names a member.
+func planned(spec v1alpha1.GlobalServiceSpec, cluster string) bool {
+	return slices.ContainsFunc(spec.Clusters, func(c v1alpha1.GlobalServiceCluster) bool { return c.Name == cluster })
+}
+
+// unmarked says whether the fence is to be proven anew, and no member took a mark for it: it was not written, or where it was
+// it failed.
+func (o *outcome) unmarked(failed map[string]error) bool {
+	return renewing(o.spec, o.base.Fence) && (o.blocked() || !slices.ContainsFunc(o.orders, func(x order) bool {
+		return marked(x) && failed[x.member.name] == nil
+	}))
+}
+
+// mark has one pod of a member bear the generation where no pod is due to: a plan may fence nothing, or a member whose pods are
+// gone or that is off, or pods that another service keeps, or has marked with a higher count of its own. Any changed label on
+// a pod that serves makes istiods push the service's present endpoints.
+func mark(facts *pb.ServiceFacts, generation int64) []podLabel {
+	var least *pb.Pod
 	for _, p := range facts.GetPods() {
-		if p.GetReady() && !p.GetFenced() && !p.GetTerminating() && p.GetFenceGeneration() < generation {
-			return []podLabel{{name: p.GetName(), uid: types.UID(p.GetUid()), key: LabelFenceGeneration, value: strconv.FormatInt(generation, 10)}}
+		if p.GetReady() && !p.GetTerminating() && (least == nil || p.GetFenceGeneration() < least.GetFenceGeneration()) {
+			least = p
 		}
 	}
-	return nil
-}
-
-// openAgain says whether a fence that no pod bears is to be proven anew: the lease on the one before has lapsed.
-func (in *input) openAgain(spec v1alpha1.GlobalServiceSpec, before v1alpha1.ProofStatus) bool {
-	return spec.FenceGeneration > 0 && before.Lease == v1alpha1.LeaseLapsed && before.Generation < spec.FenceGeneration && !in.borne(spec)
-}
-
-// borne says whether some ready pod that can be labelled is to bear the fence. A plan may go on fencing a member whose pods
-// are gone, or that is off: its mark has nobody to change, and no istiod would push anything for it.
-func (in *input) borne(spec v1alpha1.GlobalServiceSpec) bool {
-	for _, plan := range spec.Clusters {
-		i := slices.IndexFunc(in.members, func(m memberView) bool { return m.name == plan.Name && m.seen })
-		if i < 0 {
-			continue
-		}
-		pods := inTurn(in.members[i].facts, true)
-		for k, wanted := range toFence(pods, plan) {
-			if wanted && pods[k].GetReady() {
-				return true
-			}
-		}
+	if least == nil {
+		return nil
 	}
-	return false
+	value := strconv.FormatInt(max(generation, least.GetFenceGeneration()+1), 10)
+	return []podLabel{{name: least.GetName(), uid: types.UID(least.GetUid()), key: LabelFenceGeneration, value: value, serves: true}}
 }
 
 // wantedOut says whether a drain keeps a member out of service, or takes it out.

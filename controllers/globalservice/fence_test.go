@@ -4,9 +4,13 @@
 package globalservice
 
 import (
+	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/controllers/fleettest"
 	"github.com/weir-io/weir/resview/pb"
 )
 
@@ -41,15 +45,99 @@ func TestAFenceOfNothingIsRenewedByAMarkOnOneOpenPod(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (&input{members: []memberView{c.member}}).openAgain(c.spec, c.before); got != c.want {
+			o := order{member: c.member}
+			if c.member.seen {
+				o.labels = fenceOf(c.member.facts, planIn(&v1alpha1.GlobalService{Spec: c.spec}, "c1"), c.spec.FenceGeneration, voices{})
+			}
+			if got := renewing(c.spec, c.before) && !marked(o); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})
 	}
 	facts := &pb.ServiceFacts{Pods: []*pb.Pod{pod("a", false, false, 0, 0), pod("b", true, false, 0, 0), pod("c", true, false, 0, 0)}}
-	got := renewOpen(facts, 5)
+	got := mark(facts, 5)
 	if len(got) != 1 || got[0].name != "b" || got[0].key != LabelFenceGeneration || got[0].value != "5" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// One label on a pod counts for all services that are behind it, each with a count of its own.
+func TestAMarkOfAnotherServiceDoesNotHideOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		own, other v1alpha1.GlobalServiceCluster
+		fenced     bool
+		bears      int64 // both pods, by the other service
+		drained    bool
+	}{
+		"both out, and the other was written anew more often":  {shut, shut, true, 9, true},
+		"both open, and the other was written anew more often": {open, open, false, 9, false},
+		"the other has opened, and so keeps the fence off":     {shut, open, false, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := []*pb.Pod{pod("a", true, c.fenced, 9, c.bears), pod("b", true, c.fenced, 1, c.bears)}
+			in := sharing(global("echo", pods...), map[string]*pb.ServiceFacts{"api": global("echo", pods...)}, neighbour("api", c.other))
+			in.members[0].seen = true
+			c.own.Name = "c1"
+			spec := v1alpha1.GlobalServiceSpec{FenceGeneration: 3, Clusters: []v1alpha1.GlobalServiceCluster{c.own}}
+			m := in.members[0]
+			orders := []order{{member: m, labels: fenceOf(m.facts, c.own, 3, m.shared.under(c.drained))}}
+			markAnew(orders, spec, v1alpha1.ProofStatus{Lease: v1alpha1.LeaseLapsed, Generation: 2})
+			for _, l := range orders[0].labels {
+				if l.key == LabelFenceGeneration && l.serves && l.value != strconv.FormatInt(c.bears, 10) {
+					return
+				}
+			}
+			t.Errorf("generation 3 is asked for, since the lease has lapsed, and no pod changes its mark: %+v", orders[0].labels)
+		})
+	}
+}
+
+func TestAMarkThatCouldNotBeWrittenIsWrittenAtALaterLook(t *testing.T) {
+	w := newWorld(t, []*pb.ServiceFacts{facts(2), facts(2)})
+	w.look()
+	w.look()
+	spec := split(1, map[string]int32{"c1": 500, "c2": 500})
+	spec.FenceGeneration = 1
+	gs := w.plan(spec)
+	gs.Status.Fence.Lease, gs.Status.Fence.Generation = v1alpha1.LeaseLapsed, 1
+	if err := w.hub.Status().Update(t.Context(), gs); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range w.members {
+		m.Fail(func(r fleettest.Request) error {
+			if strings.Contains(r.Path, "/pods/") {
+				return errors.New("away")
+			}
+			return nil
+		})
+	}
+	gs.Spec.FenceGeneration = 2
+	gs = w.plan(gs.Spec)
+	if f := gs.Status.Fence; f.Lease != v1alpha1.LeaseLapsed || f.Generation != 1 || f.Level != v1alpha1.ProofNone {
+		t.Errorf("nothing was marked, and the fence is %+v", f)
+	}
+	for _, m := range w.members {
+		m.Fail(nil)
+	}
+	marks := func() int {
+		n := 0
+		for _, x := range w.writes() {
+			if strings.Contains(x, "/pods/") {
+				n++
+			}
+		}
+		return n
+	}
+	marks()
+	if f := w.look().Status.Fence; f.Generation != 2 || f.Lease != v1alpha1.LeaseHeld {
+		t.Errorf("it is marked, and the fence is %+v", f)
+	}
+	if n := marks(); n != 2 {
+		t.Errorf("%d pods are marked, want one in each member", n)
+	}
+	w.look()
+	if n := marks(); n != 0 {
+		t.Errorf("%d more are marked for the same generation", n)
 	}
 }
 
