@@ -4,6 +4,7 @@
 # fail is told once more at the end. The tests on fleets mostly wait for proofs, so all others fit beside them.
 set -euo pipefail
 make=$1 beside=$2 main=$3
+command -v setsid >/dev/null || { echo "beside: setsid is missing: install util-linux"; exit 1; }
 dir=$(mktemp -d)
 told=$dir/told code=$dir/code
 
@@ -32,29 +33,33 @@ stop() {
   rm -rf "$dir"
 }
 trap stop EXIT
-trap '[[ -n $mainly ]] && kill "$mainly" 2>/dev/null && wait "$mainly"; exit 130' INT TERM
+# The whole of MAIN: a make that is killed alone leaves what it runs, which would meddle with the next fleet.
+trap '[[ -n $mainly ]] && kill -- "-$mainly" 2>/dev/null && wait "$mainly"; exit 130' INT TERM HUP
 
 (
   # Told as soon as it is over: who watches need not wait for the fleets to hear of a failure.
   until [[ -e $code ]]; do
-    kill -0 "$group" 2>/dev/null || { sleep 1; [[ -e $code ]] || echo killed >"$code"; }
+    kill -0 "$group" 2>/dev/null || { sleep 1; [[ -e $code ]] || { echo killed >"$code" || exit 0; }; }
     sleep 1
   done
   echo "beside: $beside, all of it:"
-  cat "$told"
+  cat "$told" || true
   echo "beside: $beside has ended: $(<"$code")"
 ) &
 teller=$!
 
 failed=0
 # shellcheck disable=SC2086
-"$make" $main &
+setsid "$make" $main &
 mainly=$!
 wait "$mainly" || failed=1
 mainly=""
 wait "$teller" || true
 teller=""
-if [[ $(<"$code") != 0 ]]; then
+if [[ ! -s $code ]]; then
+  echo "beside: $beside did not tell how it ended: what it told could not be written to $dir"
+  failed=1
+elif [[ $(<"$code") != 0 ]]; then
   failed=1
   echo "beside: $beside failed; the whole is above:"
   grep -E '^(---|    ---|FAIL|panic:|make)|_test\.go:[0-9]+:|Error' "$told" | tail -n 40 || tail -n 40 "$told"
