@@ -156,8 +156,10 @@ func TestAPodComesToANodeThatIsThere(t *testing.T) {
 func TestAHubThatEndsByItselfIsAnErrorWithWhatItSaidLast(t *testing.T) {
 	p, err := startProgram(t.Context(), Ground{
 		Program: "weir",
-		Command: func(ctx context.Context, _ ...string) *exec.Cmd { return exec.CommandContext(ctx, "sh", "-c", "echo no rights; exit 3") },
-		Dial:    (&net.Dialer{}).DialContext,
+		Command: func(ctx context.Context, _ ...string) *exec.Cmd {
+			return exec.CommandContext(ctx, "sh", "-c", "echo no rights; exit 3")
+		},
+		Dial: (&net.Dialer{}).DialContext,
 	})
 	if err != nil {
 		t.Fatal(err)

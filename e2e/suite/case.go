@@ -19,10 +19,11 @@ import (
 	"github.com/weir-io/weir/e2e/rig"
 )
 
-// Limits of a case, and of what brings the fleet back after it.
+// Limits of a case, of what brings the fleet back after it, and of a look at what went wrong.
 const (
 	caseLimit    = 5 * time.Minute
 	restoreLimit = 4 * time.Minute
+	pictureLimit = 30 * time.Second // of a fleet in which something is wrong
 )
 
 // Case is one act under load, at one attempt.
@@ -93,14 +94,24 @@ func (c *Case) run(ctx context.Context, act func(context.Context, *Case) error) 
 	err := act(acting, c)
 	cancel()
 	if err != nil {
-		c.Logf("%s", c.picture(ctx))
-		err = fmt.Errorf("%w\n%s", err, c.Weir.Brief(ctx, demo.Namespace, demo.Service, demo.Web))
+		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureLimit)
+		c.Logf("%s", c.picture(looking))
+		cancel()
+		err = fmt.Errorf("%w\n%s", err, c.Weir.Brief(ctx, demo.Namespace, c.services()...))
 	}
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
 	defer cancel()
 	err = errors.Join(err, c.restore(back))
 	account, aerr := c.Session.Account(back, begin, time.Now())
 	return account, errors.Join(err, aerr)
+}
+
+// services are the names of those that the load calls.
+func (c *Case) services() []string {
+	if c.Session.Federated() {
+		return []string{demo.Service, demo.Web}
+	}
+	return []string{demo.Service}
 }
 
 // Undo has something done when the act is over, however it ended; the last one first.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weir-io/weir/api/v1alpha1"
 )
@@ -17,9 +18,14 @@ const (
 	briefMissing = 3
 )
 
+// briefLimit is how long a brief waits for a hub that may be what is wrong.
+const briefLimit = 20 * time.Second
+
 // Brief says in a few lines how far the moves of services are: the last steps of each, and what its proofs lack. It is for the
-// end of a long log, which is all that some readers get.
+// end of a long log, which is all that some readers get, and is told also when ctx has ended.
 func (p *Product) Brief(ctx context.Context, ns string, names ...string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), briefLimit)
+	defer cancel()
 	var b strings.Builder
 	for _, name := range names {
 		gs, err := p.Service(ctx, ns, name)
@@ -43,7 +49,7 @@ func brief(gs v1alpha1.GlobalService) string {
 		of string
 		is v1alpha1.ProofStatus
 	}{{"rules", gs.Status.Rules}, {"weights", gs.Status.Weights}, {"fence", gs.Status.Fence}} {
-		if proof.is.Level == v1alpha1.ProofProven {
+		if proof.is.Level == v1alpha1.ProofProven || proof.is.Level == "" {
 			continue
 		}
 		missing := proof.is.Missing[:min(len(proof.is.Missing), briefMissing)]
