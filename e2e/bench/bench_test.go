@@ -159,7 +159,7 @@ func TestAHubThatEndsByItselfIsAnErrorWithWhatItSaidLast(t *testing.T) {
 		Command: func(ctx context.Context, _ ...string) *exec.Cmd {
 			return exec.CommandContext(ctx, "sh", "-c", "echo no rights; exit 3")
 		},
-		Dial: (&net.Dialer{}).DialContext,
+		Dial: func(context.Context, net.IP, string, string) (net.Conn, error) { return nil, net.ErrClosed },
 	})
 	if err != nil {
 		t.Fatal(err)

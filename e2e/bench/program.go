@@ -29,9 +29,9 @@ type Ground struct {
 	API
 	// Kubeconfig is a file with the administrator's rights, and Program is weir as it was built.
 	Kubeconfig, Program string
-	// Command is a command in the network of the API server, and Dial connects from there.
+	// Command is a command in the network of the API server, and Dial connects from an address there; nil is any.
 	Command func(ctx context.Context, argv ...string) *exec.Cmd
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial    func(ctx context.Context, from net.IP, network, address string) (net.Conn, error)
 }
 
 // Where the program listens, in a network of its own.
@@ -59,7 +59,9 @@ func startProgram(ctx context.Context, g Ground) (*program, error) {
 	ctx, end := context.WithCancel(ctx)
 	p := &program{
 		end: end, ended: make(chan struct{}),
-		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: g.Dial}},
+		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return g.Dial(ctx, nil, network, address)
+		}}},
 	}
 	p.cmd = g.Command(ctx, g.Program, "hub", "--namespace", hubNamespace, "--listen", hubAddress, "--advertise-address", hubAddress,
 		"--metrics-address", metricsAddress, "--health-address", healthAddress)

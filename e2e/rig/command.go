@@ -19,9 +19,10 @@ func (c *Cluster) InNamespace(ctx context.Context, argv ...string) *exec.Cmd {
 	return c.place.space().Command(ctx, argv...)
 }
 
-// Dial connects from the cluster's network namespace, so that a loopback address is the cluster's own.
-func (c *Cluster) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return c.place.space().Dial(ctx, network, address)
+// DialFrom connects from an address in the cluster's network namespace, so that a loopback address is the cluster's own; nil
+// lets the kernel choose one.
+func (c *Cluster) DialFrom(ctx context.Context, from net.IP, network, address string) (net.Conn, error) {
+	return c.place.space().DialFrom(ctx, from, network, address)
 }
 
 // OnNode is a command on the cluster's node: its network and its file systems. It fails when the node is off.

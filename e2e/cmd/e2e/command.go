@@ -152,7 +152,7 @@ func benchCommand(o *rig.Options) *cobra.Command {
 					return err
 				}
 				hub := f.Hub()
-				ground := bench.Ground{API: hub, Kubeconfig: hub.Kubeconfig(), Program: program, Command: hub.InNamespace, Dial: hub.Dial}
+				ground := bench.Ground{API: hub, Kubeconfig: hub.Kubeconfig(), Program: program, Command: hub.InNamespace, Dial: hub.DialFrom}
 				return bench.Views(ctx, ground, f.Repo(), out)
 			})
 		},

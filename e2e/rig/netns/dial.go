@@ -16,9 +16,17 @@ import (
 // Dial connects to an address from inside the namespace. The address must be a number: names would be looked up in the
 // caller's own network. It has the shape of [net.Dialer.DialContext].
 func (s Space) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.DialFrom(ctx, nil, network, address)
+}
+
+// DialFrom is [Space.Dial] from an address of the namespace's own; nil lets the kernel choose one.
+func (s Space) DialFrom(ctx context.Context, from net.IP, network, address string) (net.Conn, error) {
 	var conn net.Conn
 	err := s.do(func() error {
 		var d net.Dialer
+		if from != nil {
+			d.LocalAddr = &net.TCPAddr{IP: from}
+		}
 		var err error
 		conn, err = d.DialContext(ctx, network, address)
 		return err

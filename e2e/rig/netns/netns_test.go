@@ -36,7 +36,7 @@ func create(t *testing.T) netns.Space {
 
 func TestASocketBelongsToTheNamespaceItWasOpenedIn(t *testing.T) {
 	s := create(t)
-	if err := s.IP(t.Context(), "address add 10.198.7.1/32 dev lo"); err != nil {
+	if err := s.IP(t.Context(), "address add 10.198.7.1/32 dev lo", "address add 10.198.7.2/32 dev lo"); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.Listen(t.Context(), "tcp", "10.198.7.1:0")
@@ -51,21 +51,24 @@ func TestASocketBelongsToTheNamespaceItWasOpenedIn(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(c, "inside")
+			from, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+			_, _ = io.WriteString(c, "inside, from "+from)
 			c.Close()
 		}
 	})
 	defer wg.Wait()
 	defer l.Close()
-	c, err := s.Dial(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	for from, want := range map[string]string{"": "inside, from 10.198.7.1", "10.198.7.2": "inside, from 10.198.7.2"} {
+		c, err := s.DialFrom(t.Context(), net.ParseIP(from), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(c)
+		if err != nil || string(text) != want {
+			t.Errorf("read %q, %v, want %q", text, err, want)
+		}
+		c.Close()
 	}
-	text, err := io.ReadAll(c)
-	if err != nil || string(text) != "inside" {
-		t.Errorf("read %q, %v", text, err)
-	}
-	c.Close()
 }
 
 func TestADialLeavesTheCallersNetworkAsItWas(t *testing.T) {
