@@ -9,5 +9,8 @@ if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
 fi
 echo "need: installing $*"
 export DEBIAN_FRONTEND=noninteractive
+# Others here install too, at the same time, and apt-get fails where another one is at work.
+exec 9>/run/lock/weir-apt
+flock 9
 apt-get update -qq
 apt-get install -qq -y --no-install-recommends "$@" >/dev/null

@@ -62,15 +62,19 @@ func missingPackages() []string {
 	return out
 }
 
+// aptLock is held by all of weir's scripts that install packages; hack/need.sh names it too.
+const aptLock = "/run/lock/weir-apt"
+
 func install(ctx context.Context, packages []string) error {
 	for _, argv := range [][]string{
-		{"apt-get", "update", "-qq"},
-		append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends"}, packages...),
+		// Scripts install too, at the same time, and apt-get fails where another one is at work.
+		{"flock", aptLock, "apt-get", "update", "-qq"},
+		append([]string{"flock", aptLock, "apt-get", "install", "-y", "-qq", "--no-install-recommends"}, packages...),
 	} {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(argv[:2], " "), err, tail(string(out), 1))
+			return fmt.Errorf("%s: %w: %s", strings.Join(argv[2:4], " "), err, tail(string(out), 1))
 		}
 	}
 	return nil
