@@ -104,6 +104,8 @@ func check(a *answer, newest *sched.Batch, last bool) {
 		a.refresh = objections[0].Cluster
 		return
 	}
-	a.why.trigger = v1alpha1.TriggerPlacementFailed
+	if !isSplit(a.why.trigger) { // which is found again by its name, where it has to be redressed
+		a.why.trigger = v1alpha1.TriggerPlacementFailed
+	}
 	a.decision = newest.Decide(&a.entry.request)
 }

@@ -88,7 +88,7 @@ func (r *Reconciler) due(in *input, now map[string]offer) []answer {
 	for _, e := range in.entries {
 		w := reason(e, r.known[e.key()], fleet, drained, sound, versions, in.now)
 		if owed, ok := r.owed[e.key()]; ok {
-			w = &owed
+			w = owed.with(w)
 		}
 		if w != nil {
 			out = append(out, answer{entry: e, why: *w})

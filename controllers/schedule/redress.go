@@ -27,20 +27,37 @@ func sound(views []sched.ClusterView) map[string]bool {
 	return out
 }
 
+// isSplit says whether what a decision is named after moves what stands to where the weights want it, once: nothing but the
+// period would do so again.
+func isSplit(t v1alpha1.DecisionTrigger) bool {
+	return t == v1alpha1.TriggerUndrain || t == v1alpha1.TriggerPreferenceChanged
+}
+
+// lastSplit is where in a history the last split by weights is; -1: there is none. With what was decided since, what stood was
+// kept as far as it could be.
+func lastSplit(history []v1alpha1.DecisionRecord) int {
+	for i := len(history) - 1; i >= 0; i-- {
+		if isSplit(history[i].Trigger) {
+			return i
+		}
+	}
+	return -1
+}
+
+// doubted says whether a decision was made while some cluster could not be counted on of which this is so now.
+func doubted(r *v1alpha1.DecisionRecord, so func(cluster string) bool) bool {
+	return slices.ContainsFunc(r.Reasons, func(x v1alpha1.DecisionReason) bool {
+		return slices.Contains(passing, x.Code) && so(x.Cluster)
+	})
+}
+
 // redress is the trigger of the last split by weights, where that was made while a cluster could not be counted on which now
 // is sound: it has less than its share, or others have more, and nothing else would ever mend it but the period. That is so after
 // an undrain that a hub meets which has just begun, and has heard of no member yet. Empty: nothing is owed.
 func redress(history []v1alpha1.DecisionRecord, sound map[string]bool) v1alpha1.DecisionTrigger {
-	for i := len(history) - 1; i >= 0; i-- {
-		r := &history[i]
-		if r.Trigger != v1alpha1.TriggerUndrain && r.Trigger != v1alpha1.TriggerPreferenceChanged {
-			continue // what stood was kept as far as it could be
-		}
-		owed := slices.ContainsFunc(r.Reasons, func(x v1alpha1.DecisionReason) bool { return sound[x.Cluster] && slices.Contains(passing, x.Code) })
-		if owed {
-			return r.Trigger
-		}
+	i := lastSplit(history)
+	if i < 0 || !doubted(&history[i], func(cluster string) bool { return sound[cluster] }) {
 		return ""
 	}
-	return ""
+	return history[i].Trigger
 }

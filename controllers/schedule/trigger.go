@@ -28,6 +28,22 @@ type why struct {
 	redress bool
 }
 
+// rebalances says whether there is a reason, and it moves what stands to where the weights want it.
+func (w *why) rebalances() bool { return w != nil && w.rebalance }
+
+// with is a reason to which another one may have come: what either asks for is done. A split by weights gives its name to
+// both, because it is found again by that where it has to be redressed.
+func (w why) with(other *why) *why {
+	if other == nil {
+		return &w
+	}
+	if isSplit(other.trigger) && !isSplit(w.trigger) {
+		w.trigger = other.trigger
+	}
+	w.rebalance, w.redress = w.rebalance || other.rebalance, w.redress || other.redress
+	return &w
+}
+
 // memory is what is remembered of one workload from pass to pass. It is lost with the hub: then everything is decided once
 // more, on what stands, which changes nothing that does not have to change.
 type memory struct {
@@ -76,9 +92,10 @@ func (in *input) kinds() []string {
 	return out
 }
 
-// order in which changes of the fleet are named, where several come at once.
+// order in which changes of the fleet are named, where several come at once. What has to move does so whatever the name; that a
+// cluster is given back rebalances, and nothing else does.
 var order = []v1alpha1.DecisionTrigger{
-	v1alpha1.TriggerDrain, v1alpha1.TriggerClusterDead, v1alpha1.TriggerClusterLeft, v1alpha1.TriggerUndrain,
+	v1alpha1.TriggerUndrain, v1alpha1.TriggerDrain, v1alpha1.TriggerClusterDead, v1alpha1.TriggerClusterLeft,
 	v1alpha1.TriggerClusterReturned, v1alpha1.TriggerClusterJoined, v1alpha1.TriggerClusterSuspect,
 }
 
@@ -135,7 +152,8 @@ func givenBack(b *v1alpha1.ResourceBinding, drained map[string]bool) bool {
 }
 
 // reason to decide about a workload now; nil: there is none. fleet is what changed of the fleet, drained are the clusters
-// that are out of service, and sound those that can be counted on.
+// that are out of service, and sound those that can be counted on. Of several that come at once the first is named. It is
+// decided on all that is so by then, whatever the name, so nothing is lost by that but a rebalance: what rebalances comes first.
 func reason(e *entry, m *memory, fleet *why, drained, sound map[string]bool, views uint64, now time.Time) *why {
 	b := e.binding
 	owed := redress(b.Status.History, sound)
@@ -146,6 +164,8 @@ func reason(e *entry, m *memory, fleet *why, drained, sound map[string]bool, vie
 		return &why{trigger: v1alpha1.TriggerUndrain, rebalance: true}
 	case owed != "":
 		return &why{trigger: owed, rebalance: true, redress: true}
+	case fleet.rebalances():
+		return fleet
 	case m == nil:
 		return &why{trigger: v1alpha1.TriggerPeriod}
 	case m.preference != preferenceOf(b):
