@@ -15,7 +15,9 @@
 //
 // # What it promises
 //
-// A decision changes only for a reason that is one of v1alpha1.DecisionTrigger, and the last ten stand in the binding.
+// A decision changes only for a reason that is one of v1alpha1.DecisionTrigger, and the last ten stand in the binding. A split by
+// weights, which an undrain or a new preference asks for, is lost to nothing that happens at the same time, and made once more
+// when clusters that could not be counted on then can be.
 // Nothing is placed by a view that has moved past what the decision can bear. A cluster that is being drained gets
 // nothing. A cluster of which nothing is heard keeps what it has. A cluster in which pods of a workload find no node for two
 // minutes, whatever its view shows, counts as full for that workload for fifteen.

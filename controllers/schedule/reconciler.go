@@ -107,7 +107,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 			again = d
 		}
 	}
-	versions := versionsOf(in.views)
+	versions, unseen := versionsOf(in.views), unseen(in.views)
 	for _, e := range in.entries {
 		a := answers[e.key()]
 		if a != nil {
@@ -137,7 +137,7 @@ func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.Nam
 			r.remember(e, a, versions, in.now)
 		}
 		if m := r.known[e.key()]; m != nil {
-			soon(e.next(m, in.now))
+			soon(e.next(m, unseen, in.now))
 		}
 	}
 	return again, errors.Join(failed...)

@@ -22,10 +22,27 @@ func sound(views []sched.ClusterView) map[string]bool {
 	out := make(map[string]bool, len(views))
 	for i := range views {
 		v := &views[i]
-		out[v.Cluster] = v.Seen && v.Confidence >= 100 && v.Health == filter.Healthy && v.Duty != filter.Drained
+		out[v.Cluster] = counted(v) && v.Health == filter.Healthy && v.Duty != filter.Drained
 	}
 	return out
 }
+
+// unseen are the clusters that are sound but for their view. That one comes, or is fresh again, is told to nobody, so who waits
+// for it looks every few seconds (tryAgain): at most one pass in that time for all workloads together, in which each looks
+// through its last split, and nothing is decided or written. For a cluster that is not healthy, or drained, nobody looks: that it
+// no longer is so is an event. One of which nothing was ever heard is among these.
+func unseen(views []sched.ClusterView) map[string]bool {
+	out := map[string]bool{}
+	for i := range views {
+		if v := &views[i]; v.Health == filter.Healthy && v.Duty != filter.Drained && !counted(v) {
+			out[v.Cluster] = true
+		}
+	}
+	return out
+}
+
+// counted says whether all room in a view counts.
+func counted(v *sched.ClusterView) bool { return v.Seen && v.Confidence >= 100 }
 
 // isSplit says whether what a decision is named after moves what stands to where the weights want it, once: nothing but the
 // period would do so again.
@@ -36,8 +53,8 @@ func isSplit(t v1alpha1.DecisionTrigger) bool {
 // lastSplit is where in a history the last split by weights is; -1: there is none. With what was decided since, what stood was
 // kept as far as it could be.
 func lastSplit(history []v1alpha1.DecisionRecord) int {
-	for i := len(history) - 1; i >= 0; i-- {
-		if isSplit(history[i].Trigger) {
+	for i, r := range slices.Backward(history) {
+		if isSplit(r.Trigger) {
 			return i
 		}
 	}

@@ -5,12 +5,14 @@ package schedule
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	"github.com/weir-io/weir/resview/view"
 )
 
 // health says what liveness made of a cluster.
@@ -75,4 +77,87 @@ func TestAHubThatBeganAnewGivesAShareBackWhenItHearsTheMembers(t *testing.T) {
 	w.views.all = seen
 	b := w.pass()
 	w.want(b, "c1:2 c2:2 c3:2", "c1:2 c2:3 c3:3", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain, v1alpha1.TriggerUndrain, v1alpha1.TriggerUndrain)
+}
+
+// began makes the hub begin anew.
+func (w *world) began() {
+	w.r = &Reconciler{Client: w, Views: w.views, Recorder: w.told, Now: w.r.Now}
+}
+
+// again makes one pass, and returns when it asks for the next.
+func (w *world) again() time.Duration {
+	w.Helper()
+	result, err := w.r.Reconcile(w.Context(), all)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return result.RequeueAfter
+}
+
+// That a view has come, or is fresh again, is told to nobody.
+func TestAShareIsMadeWholeSecondsAfterTheViewThatItWaitsForIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		goes, comes func(w *world, seen map[string]*view.View)
+	}{
+		"no view": {
+			func(w *world, _ map[string]*view.View) { w.views.all = nil },
+			func(w *world, seen map[string]*view.View) { w.views.all = seen },
+		},
+		"an old view": {
+			func(w *world, _ map[string]*view.View) {
+				w.views.see(w.T, "c1", 2, 2) // of which half counts
+				w.views.since = w.now.Add(-time.Minute)
+			},
+			func(w *world, _ map[string]*view.View) { w.views.since = time.Time{} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, drain := drainedOnce(t)
+			seen := w.views.all
+			c.goes(w, seen)
+			w.undrain(drain)
+			w.run()
+			w.began()
+			b := w.pass()
+			if c := b.Spec.Clusters[0]; c.Name == "c1" && c.Replicas == 2 {
+				t.Fatalf("decided %+v without a view", b.Spec.Clusters)
+			}
+			w.run()
+			w.pass()
+			for range 3 { // while nothing is heard, looks are paced and write nothing.
+				before := w.binding().ResourceVersion
+				if again := w.again(); again != tryAgain || w.binding().ResourceVersion != before {
+					t.Fatalf("looks again after %v, at version %s after %s", again, w.binding().ResourceVersion, before)
+				}
+				w.now = w.now.Add(tryAgain)
+			}
+			c.comes(w, seen)
+			w.settle("c1:2 c2:2 c3:2")
+			if again := w.again(); again <= tryAgain {
+				t.Errorf("looks again after %v though nothing is owed", again)
+			}
+		})
+	}
+}
+
+// That a cluster is healthy again is an event, and so is a drain that ends: nobody has to look for it.
+func TestNobodyLooksForTheViewOfAClusterThatIsNotHealthy(t *testing.T) {
+	for _, health := range []v1alpha1.ClusterHealth{v1alpha1.HealthSuspect, v1alpha1.HealthDead, "NeverHeard"} {
+		t.Run(string(health), func(t *testing.T) {
+			w, drain := drainedOnce(t)
+			delete(w.views.all, "c1")
+			w.health("c1", health)
+			w.undrain(drain)
+			w.pass()
+			w.run()
+			w.pass()
+			if again := w.again(); again <= tryAgain {
+				t.Errorf("looks again after %v", again)
+			}
+			w.health("c1", v1alpha1.HealthHealthy)
+			if again := w.again(); again > tryAgain {
+				t.Errorf("healthy without a view, it looks again after %v", again)
+			}
+		})
+	}
 }

@@ -15,8 +15,8 @@ import (
 	reasons "github.com/weir-io/weir/sched/reason"
 )
 
-// tryAgain is how long after a decision a workload that was not placed whole, or waits for nodes, is looked at again
-// because views have moved.
+// tryAgain is how long after a decision a workload that was not placed whole, or waits for nodes or for a view, is looked at
+// again because views have moved.
 const tryAgain = 5 * time.Second
 
 // why is the reason to decide, or decide again.
@@ -194,10 +194,10 @@ func (e *entry) unsettled() bool {
 	return e.binding.Status.Unplaced > 0
 }
 
-// next is when the workload is due without an event.
-func (e *entry) next(m *memory, now time.Time) time.Duration {
+// next is when the workload is due without an event. unseen are the clusters that only lack a view.
+func (e *entry) next(m *memory, unseen map[string]bool, now time.Time) time.Duration {
 	due := m.rebalanced.Add(e.binding.Spec.Preference.Period()).Sub(now)
-	if e.unsettled() {
+	if e.unsettled() || redress(e.binding.Status.History, unseen) != "" {
 		due = min(due, tryAgain)
 	}
 	return max(due, time.Second)

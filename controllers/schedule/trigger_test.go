@@ -31,10 +31,14 @@ func TestWhatChangedOfTheFleetIsNamed(t *testing.T) {
 		trigger     v1alpha1.DecisionTrigger
 		rebalance   bool
 	}{
-		"nothing":        {fleet(nil), fleet(nil), "", false},
-		"a newer view":   {fleet(nil), fleet(func(v *sched.ClusterView) { v.Version = 9 }), "", false},
-		"a drain":        {fleet(nil), fleet(drained), v1alpha1.TriggerDrain, false},
-		"an undrain":     {fleet(drained), fleet(nil), v1alpha1.TriggerUndrain, true},
+		"nothing":      {fleet(nil), fleet(nil), "", false},
+		"a newer view": {fleet(nil), fleet(func(v *sched.ClusterView) { v.Version = 9 }), "", false},
+		"a drain":      {fleet(nil), fleet(drained), v1alpha1.TriggerDrain, false},
+		"an undrain":   {fleet(drained), fleet(nil), v1alpha1.TriggerUndrain, true},
+		"an undrain, and another drain": {
+			offers([]sched.ClusterView{{Cluster: "c1", Duty: filter.Drained}, {Cluster: "c2"}}, kinds),
+			offers([]sched.ClusterView{{Cluster: "c1"}, {Cluster: "c2", Duty: filter.Drained}}, kinds), v1alpha1.TriggerUndrain, true,
+		},
 		"suspect":        {fleet(nil), fleet(suspect), v1alpha1.TriggerClusterSuspect, false},
 		"dead":           {fleet(suspect), fleet(func(v *sched.ClusterView) { v.Health = filter.Dead }), v1alpha1.TriggerClusterDead, false},
 		"back":           {fleet(suspect), fleet(nil), v1alpha1.TriggerClusterReturned, false},
@@ -51,6 +55,33 @@ func TestWhatChangedOfTheFleetIsNamed(t *testing.T) {
 			case got == nil && c.trigger == "":
 			case got == nil || got.trigger != c.trigger || got.rebalance != c.rebalance:
 				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestOfTwoReasonsNeitherIsLost(t *testing.T) {
+	wish, period := why{trigger: v1alpha1.TriggerWishChanged}, why{trigger: v1alpha1.TriggerPeriod, rebalance: true}
+	undrain := why{trigger: v1alpha1.TriggerUndrain, rebalance: true}
+	owed := why{trigger: v1alpha1.TriggerPreferenceChanged, rebalance: true, redress: true}
+	for name, c := range map[string]struct {
+		first why
+		other *why
+		want  why
+	}{
+		"one alone":                   {wish, nil, wish},
+		"a wish and a split":          {wish, &undrain, undrain},
+		"a split and a wish":          {undrain, &wish, undrain},
+		"a wish and the period":       {wish, &period, why{trigger: v1alpha1.TriggerWishChanged, rebalance: true}},
+		"the period and a split":      {period, &undrain, undrain},
+		"a split and one to redress":  {undrain, &owed, why{trigger: v1alpha1.TriggerUndrain, rebalance: true, redress: true}},
+		"a wish and one to redress":   {wish, &owed, owed},
+		"one to redress and a split":  {owed, &undrain, owed},
+		"one to redress and a period": {owed, &period, owed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.first.with(c.other); *got != c.want {
+				t.Errorf("got %+v", *got)
 			}
 		})
 	}
@@ -86,6 +117,7 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 			}
 		})
 	}
+	givesBack, drains := &why{trigger: v1alpha1.TriggerUndrain, rebalance: true}, &why{trigger: v1alpha1.TriggerDrain}
 	for name, c := range map[string]struct {
 		entry *entry
 		known *memory
@@ -96,6 +128,10 @@ func TestAWorkloadIsDecidedAgainOnlyForAReason(t *testing.T) {
 	}{
 		"nothing":                               {base, known(), nil, 1, time.Minute, ""},
 		"new":                                   {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, nil, 1, 0, v1alpha1.TriggerCreated},
+		"a cluster given back, to a new one":    {entryOf(func(b *v1alpha1.ResourceBinding) { b.Status.History = nil }), nil, givesBack, 1, 0, v1alpha1.TriggerCreated},
+		"the same, and the hub knows it not":    {base, nil, givesBack, 1, 0, v1alpha1.TriggerUndrain},
+		"the same, and another wish":            {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), givesBack, 1, 0, v1alpha1.TriggerUndrain},
+		"a drain, and another wish":             {entryOf(func(b *v1alpha1.ResourceBinding) { b.Spec.Replicas = 4 }), known(), drains, 1, 0, v1alpha1.TriggerWishChanged},
 		"a hub that began anew":                 {base, nil, nil, 1, 0, v1alpha1.TriggerPeriod},
 		"a hub that began anew in a drain":      {entryOf(inDrain("c1")), nil, nil, 1, 0, v1alpha1.TriggerPeriod},
 		"a hub that began anew after it":        {entryOf(inDrain("c2")), nil, nil, 1, 0, v1alpha1.TriggerUndrain},
