@@ -72,9 +72,18 @@ func drainedIn(r *v1alpha1.DecisionRecord) []string {
 	return out
 }
 
-// remembered is a history with one more decision, and without the oldest of too many.
+// remembered is a history with one more decision, and without the oldest of too many. One that comes to the same as the last one,
+// for the same reason, takes its place: what clusters that come and go have looked at again pushes nothing else out. The last
+// split stays while it may have to be redressed, whatever came since: with a long period nothing else would bring it up.
 func remembered(history []v1alpha1.DecisionRecord, r v1alpha1.DecisionRecord) []v1alpha1.DecisionRecord {
-	out := append(slices.Clone(history), r)
+	out := slices.Clone(history)
+	if n := len(out); n > 0 && out[n-1].Trigger == r.Trigger && !news(out, &r) {
+		out = out[:n-1]
+	}
+	out = append(out, r)
+	if i := lastSplit(out); len(out) > v1alpha1.MaxDecisions && i == 0 && doubtful(&out[0]) {
+		return slices.Delete(out, 1, 1+len(out)-v1alpha1.MaxDecisions)
+	}
 	return out[max(0, len(out)-v1alpha1.MaxDecisions):]
 }
 

@@ -68,6 +68,11 @@ func doubted(r *v1alpha1.DecisionRecord, so func(cluster string) bool) bool {
 	})
 }
 
+// doubtful says whether a decision is a split that may have to be redressed.
+func doubtful(r *v1alpha1.DecisionRecord) bool {
+	return isSplit(r.Trigger) && doubted(r, func(string) bool { return true })
+}
+
 // redress is the trigger of the last split by weights, where that was made while a cluster could not be counted on which now
 // is sound: it has less than its share, or others have more, and nothing else would ever mend it but the period. That is so after
 // an undrain that a hub meets which has just begun, and has heard of no member yet. Empty: nothing is owed.

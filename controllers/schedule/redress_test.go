@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -159,5 +160,68 @@ func TestNobodyLooksForTheViewOfAClusterThatIsNotHealthy(t *testing.T) {
 				t.Errorf("healthy without a view, it looks again after %v", again)
 			}
 		})
+	}
+}
+
+func TestAPreferenceThatWasNotObeyedForWantOfAViewIsObeyedWhenThereIsOne(t *testing.T) {
+	w := newWorld(t, 3, web)
+	w.settle("c1:2 c2:2 c3:2")
+	seen := w.views.all
+	w.views.all = nil
+	w.pass()
+	w.wish(weighted("c1", 4))
+	w.settle("c1:2 c2:2 c3:2")
+	w.views.all = seen
+	w.settle("c1:4 c2:1 c3:1")
+}
+
+// c1 and c2 are suspect in turns, and each time one can be counted on again the split is looked at once more.
+func TestClustersThatAreSuspectInTurnsPushNothingOutOfTheHistory(t *testing.T) {
+	w, drain := drainedOnce(t)
+	w.health("c1", v1alpha1.HealthSuspect)
+	w.undrain(drain)
+	w.settle("c1:1 c2:2 c3:3")
+	turns := []string{"c2", "c1"}
+	for i := range 2 * v1alpha1.MaxDecisions {
+		w.health(turns[i%2], v1alpha1.HealthSuspect)
+		w.health(turns[(i+1)%2], v1alpha1.HealthHealthy)
+		w.now = w.now.Add(time.Second)
+		for range 3 {
+			w.pass()
+			w.run()
+		}
+	}
+	h := w.pass().Status.History
+	if len(h) > 5 || h[0].Trigger != v1alpha1.TriggerCreated || h[1].Trigger != v1alpha1.TriggerDrain {
+		t.Errorf("history %+v", h)
+	}
+	last := h[len(h)-1]
+	if last.Trigger != v1alpha1.TriggerUndrain || !last.Time.Time.Equal(w.now) || !slices.ContainsFunc(last.Reasons, func(r v1alpha1.DecisionReason) bool {
+		return r.Cluster == "c1" && r.Code == "Suspect"
+	}) {
+		t.Errorf("the last record is not of the last look, at %v: %+v", w.now, last)
+	}
+	w.health("c1", v1alpha1.HealthHealthy)
+	w.settle("c1:2 c2:2 c3:2")
+}
+
+func TestAShareIsMadeWholeHoweverMuchWasDecidedSince(t *testing.T) {
+	w, drain := drainedOnce(t)
+	w.health("c1", v1alpha1.HealthSuspect)
+	w.undrain(drain)
+	w.settle("c1:1 c2:2 c3:3")
+	for i := range 2 * v1alpha1.MaxDecisions {
+		w.wish(replicas(int32(7 - i%2)))
+		w.again()
+	}
+	h := w.binding().Status.History
+	if len(h) != v1alpha1.MaxDecisions || h[0].Trigger != v1alpha1.TriggerUndrain || h[1].Trigger != v1alpha1.TriggerWishChanged {
+		t.Errorf("history %+v", h)
+	}
+	w.health("c1", v1alpha1.HealthHealthy)
+	w.again()
+	want := []v1alpha1.BindingCluster{{Name: "c1", Replicas: 2}, {Name: "c2", Replicas: 2}, {Name: "c3", Replicas: 2}}
+	if b := w.binding(); !sameDivision(b.Spec.Clusters, want) {
+		t.Errorf("decided %+v", b.Spec.Clusters)
 	}
 }

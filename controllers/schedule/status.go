@@ -44,7 +44,7 @@ func resultOf(e *entry, a *answer, m move, now time.Time) result {
 	out := result{clusters: b.Spec.Clusters, plan: m.plan, lowered: m.lowered, status: ownPart(b)}
 	if a != nil {
 		record := recordOf(a, now)
-		if a.why.redress || news(b.Status.History, &record) {
+		if a.why.redress || doubtful(&record) || news(b.Status.History, &record) {
 			out.record = &record
 			out.status.History = remembered(b.Status.History, record)
 		}
