@@ -77,7 +77,7 @@ func (p *picture) findings() []finding {
 			add("Warning", "cluster "+c.Name, "proxy not connected: %s", m)
 		}
 		for _, f := range c.Status.Findings {
-			add(string(f.Severity), "cluster "+c.Name+", "+f.Subject, "%s %s", f.Message, f.Remedy)
+			add(string(f.Severity), "cluster "+c.Name+", "+f.Subject, "%s", withRemedy(f.Message, f.Remedy))
 		}
 	}
 	for i := range p.Policies {
@@ -144,4 +144,15 @@ func printFindings(out io.Writer, findings []finding) error {
 	fmt.Fprintf(&b, "%s, %s\n", many(count(findings, "Error"), "error"), many(count(findings, "Warning"), "warning"))
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// withRemedy is a message with what to do about it, as sentences or as parts of one.
+func withRemedy(message, remedy string) string {
+	switch {
+	case remedy == "":
+		return message
+	case strings.HasSuffix(message, "."):
+		return message + " " + remedy
+	}
+	return message + "; " + remedy
 }

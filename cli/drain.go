@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -250,6 +251,10 @@ func runUndrain(ctx context.Context, o *options, cluster string, wait bool, time
 			}
 			return d.Status.ObservedGeneration == d.Generation && d.Status.Goal == "", nil
 		})
+		if errors.Is(err, errVanished) {
+			told.say(fmt.Sprintf("ClusterDrain %q has been ended by somebody else meanwhile", d.Name))
+			return o.printDrain(out, d)
+		}
 		if err != nil {
 			return err
 		}

@@ -228,6 +228,22 @@ func TestADrainThatVanishesWhileItIsFollowedIsSaid(t *testing.T) {
 	s.run("drain", "c2").want(t, 1, `ClusterDrain "c2" was deleted while it was waited for`)
 }
 
+func TestAnUndrainThatAnotherOneEndsIsDone(t *testing.T) {
+	s := newShell(t, clusterObject("c2"))
+	s.run("drain", "c2", "--wait=false").want(t, 0, "c2")
+	s.hub.Fail(func(r fleettest.Request) error {
+		if d := s.drain("c2"); d != nil && d.Spec.Desired == v1alpha1.InService && r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/clusterdrains/c2") {
+			return s.hub.Store.Delete(s.Context(), d)
+		}
+		return nil
+	})
+	r := s.run("undrain", "c2")
+	r.want(t, 0, "cluster c2, wanted InService")
+	if !strings.Contains(r.progress, `ClusterDrain "c2" has been ended by somebody else meanwhile`) {
+		t.Errorf("it told %q", r.progress)
+	}
+}
+
 func TestWhoWaitsIsToldThatSomebodyTurnedTheDrainRound(t *testing.T) {
 	turn := func(s *shell, desired v1alpha1.DesiredService) {
 		s.hub.Fail(func(r fleettest.Request) error {

@@ -55,11 +55,20 @@ func (w *explainedWorkload) printWaiting(say func(string, ...any)) {
 	}
 	switch {
 	case len(w.Waiting) > 0:
-	case w.Step == "":
-		say("  waiting: for nothing, and nothing moves")
 	default:
-		say("  waiting: for nothing (%s)", plain(w.Step, 64))
+		say("  waiting: %s", goesOn(plain(w.Step, 64)))
 	}
+}
+
+// goesOn says where a move is that waits for nothing.
+func goesOn(step string) string {
+	switch step {
+	case "":
+		return "for nothing, and nothing moves"
+	case "Done":
+		return "for nothing (Done)"
+	}
+	return "for nothing; the step " + step + " is under way"
 }
 
 func (c *explainedCluster) row(t *table) {

@@ -18,6 +18,9 @@ import (
 	"github.com/weir-io/weir/api/v1alpha1"
 )
 
+// errVanished means that a drain was deleted, which ends it.
+var errVanished = errors.New("was deleted while it was waited for")
+
 // lookEvery is how often a command that waits looks again.
 const lookEvery = 500 * time.Millisecond
 
@@ -52,7 +55,7 @@ func (h *hub) follow(ctx context.Context, d *v1alpha1.ClusterDrain, timeout time
 		err := h.Get(ctx, client.ObjectKeyFromObject(d), &now)
 		switch {
 		case apierrors.IsNotFound(err):
-			return d, fmt.Errorf("ClusterDrain %q was deleted while it was waited for", d.Name)
+			return d, fmt.Errorf("ClusterDrain %q %w", d.Name, errVanished)
 		case err == nil:
 			d = &now
 			progress.notices(d)

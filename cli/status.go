@@ -180,7 +180,7 @@ func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.T
 		_, _ = fmt.Fprintf(out, "  waiting: %s [%s]\n", b.Message, b.Code)
 	}
 	if len(s.Shift.Blocked) == 0 {
-		_, _ = fmt.Fprintf(out, "  waiting: for nothing (%s)\n", s.Shift.Step)
+		_, _ = fmt.Fprintf(out, "  waiting: %s\n", goesOn(s.Shift.Step))
 	}
 	for _, n := range s.Shift.Notices {
 		_, _ = fmt.Fprintf(out, "  note:    %s [%s]\n", n.Message, n.Code)

@@ -45,6 +45,16 @@ func TestKindsThatAreNotUsedAreCounted(t *testing.T) {
 	}
 }
 
+func TestAKindThatWeirDoesNotHaveIsNotPassedOver(t *testing.T) {
+	text := "apiVersion: federation.weir.io/v1alpha1\nkind: FederatedDeploymnt\nmetadata: {name: x}\n"
+	_, err := Read(t.Context(), []File{{"a.yaml", []byte(text)}})
+	const want = `a.yaml:2: kind: "FederatedDeploymnt" is no kind of federation.weir.io: it has Cluster, ClusterDrain, ClusterView, FederatedDeployment, ` +
+		`FederatedService, FederationEpoch, GlobalService, ReplicaSchedulingPreference, ResourceBinding, TrafficPolicy, Work`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestWhatBelongsToNothingIsNoted(t *testing.T) {
 	text := view + `---
 apiVersion: federation.weir.io/v1alpha1

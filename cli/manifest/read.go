@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/weir-io/weir/api/admission"
@@ -123,8 +125,12 @@ func (r *reader) object(ctx context.Context, d *document, at string, object map[
 	}
 	group, _, _ := strings.Cut(version, "/")
 	use, used := uses[kind]
-	if group != v1alpha1.GroupVersion.Group || !used {
+	switch {
+	case group != v1alpha1.GroupVersion.Group, !used && known(kind):
 		r.passed[kind]++
+		return
+	case !used:
+		r.faults = append(r.faults, d.fault(at, "kind", fmt.Sprintf("%q is no kind of %s: it has %s", kind, group, strings.Join(kinds(), ", "))))
 		return
 	}
 	if version != v1alpha1.GroupVersion.String() {
@@ -184,6 +190,24 @@ var uses = map[string]use{
 		return keep(&s.Question.Bindings, object, func(*v1alpha1.ResourceBinding) field.ErrorList { return nil })
 	}},
 }
+
+// kinds are all of weir's group, sorted: what is none of them was meant to be one.
+func kinds() []string {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil
+	}
+	out := []string{v1alpha1.ClusterViewKind}
+	for kind, t := range scheme.KnownTypes(v1alpha1.GroupVersion) {
+		if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[v1alpha1.Cluster]().PkgPath()) && !strings.HasSuffix(kind, "List") {
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func known(kind string) bool { return slices.Contains(kinds(), kind) }
 
 // keep decodes an object that is admitted, and appends it when it is valid.
 func keep[T any](to *[]T, object map[string]any, validate func(*T) field.ErrorList) field.ErrorList {

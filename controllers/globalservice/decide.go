@@ -241,7 +241,7 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	}
 	if c.Status == metav1.ConditionTrue && !in.service.DeletionTimestamp.IsZero() {
 		c.Reason, c.Message = "DeletionHeld", "it was deleted, and is kept because it is the record of what proxies hold: take "+
-			v1alpha1.AnnotationGlobal+" off the Service in "+strings.Join(in.holders(), ", ")+", and it goes by itself"
+			v1alpha1.AnnotationGlobal+" off the Service in "+strings.Join(in.holders(), ", ")+" (of a FederatedService, off its template), and it goes by itself"
 	}
 	c.Message = hub.Clip(c.Message, 2*v1alpha1.MaxMessage)
 	return c

@@ -36,7 +36,7 @@ func (b Blocked) Sentence() string {
 	case FenceUnproven:
 		return b.waits("to take the change of the fence")
 	case Foreign:
-		return fmt.Sprintf("stopped: %s also writes rules for this host; remove them, and weir proves its own again before it goes on", b.Subject)
+		return fmt.Sprintf("stopped by rules of others: %s; when they are gone, weir proves its own again before it goes on", strings.TrimSuffix(b.Subject, "."))
 	case ProofStale:
 		return fmt.Sprintf("waiting for fresh word on the %s: what the clusters told last is older than ten seconds; if this stays, look at weir's agents and at the istiods", b.Subject)
 	case HeadroomLost:
@@ -113,7 +113,7 @@ func (b Blocked) replicas() string {
 	case HeldByFloor:
 		return fmt.Sprintf("waiting: something else (an autoscaler's minimum) holds %s in %s, wanted: %d", count(b.Have, "replica"), b.Cluster, b.Need)
 	default:
-		return fmt.Sprintf("waiting for ready replicas to take the traffic of %s: %d ready, %d needed; scale up in another cluster", b.Cluster, b.Have, b.Need)
+		return fmt.Sprintf("waiting for ready replicas, for the traffic of %s: %d ready, %d needed; ask for more, or see why those asked for are not ready", b.Cluster, b.Have, b.Need)
 	}
 }
 
