@@ -143,12 +143,14 @@ func planned(spec v1alpha1.GlobalServiceSpec, cluster string) bool {
 	return slices.ContainsFunc(spec.Clusters, func(c v1alpha1.GlobalServiceCluster) bool { return c.Name == cluster })
 }
 
-// unmarked says whether the fence is to be proven anew, and no member took a mark for it: it was not written, or where it was
-// it failed.
+// unmarked says whether the fence is to be proven anew, and of the marks that are due for it none was written. Where none is due,
+// since no pod serves, there is nothing to push and to wait for.
 func (o *outcome) unmarked(failed map[string]error) bool {
-	return renewing(o.spec, o.base.Fence) && (o.blocked() || !slices.ContainsFunc(o.orders, func(x order) bool {
-		return marked(x) && failed[x.member.name] == nil
-	}))
+	if !renewing(o.spec, o.base.Fence) {
+		return false
+	}
+	due := slices.DeleteFunc(slices.Clone(o.orders), func(x order) bool { return !marked(x) })
+	return len(due) > 0 && (o.blocked() || !slices.ContainsFunc(due, func(x order) bool { return failed[x.member.name] == nil }))
 }
 
 // mark has one pod of a member bear the generation where no pod is due to: a plan may fence nothing, or a member whose pods are

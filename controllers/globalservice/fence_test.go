@@ -141,6 +141,33 @@ func TestAMarkThatCouldNotBeWrittenIsWrittenAtALaterLook(t *testing.T) {
 	}
 }
 
+func TestAFenceIsHeldToHaveNoMarkOnlyWhereOneIsDue(t *testing.T) {
+	due := order{member: memberOf("c1", nil), labels: []podLabel{{key: LabelFenceGeneration, value: "5", serves: true}}}
+	none := order{member: memberOf("c2", nil)}
+	away := map[string]error{"c1": errors.New("away")}
+	for name, c := range map[string]struct {
+		orders  []order
+		failed  map[string]error
+		blocked bool
+		want    bool
+	}{
+		"it was written":                 {[]order{due, none}, nil, false, false},
+		"it failed":                      {[]order{due, none}, away, false, true},
+		"nothing may be written":         {[]order{due, none}, nil, true, true},
+		"no pod serves":                  {[]order{none}, nil, false, false},
+		"no pod serves, and none may be": {[]order{none}, nil, true, false},
+	} {
+		out := outcome{orders: c.orders, spec: v1alpha1.GlobalServiceSpec{FenceGeneration: 5}}
+		out.base.Fence = v1alpha1.ProofStatus{Lease: v1alpha1.LeaseLapsed, Generation: 4}
+		if c.blocked {
+			out.problem = &problem{"ForeignRule", "a rule"}
+		}
+		if got := out.unmarked(c.failed); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestMarksGoWhenTheFenceIsForgotten(t *testing.T) {
 	facts := &pb.ServiceFacts{Pods: []*pb.Pod{pod("a", true, false, 0, 5), pod("b", true, false, 0, 0)}}
 	got := fenceOf(facts, v1alpha1.GlobalServiceCluster{NewPods: v1alpha1.PodsOpen}, 0, voices{})
