@@ -58,11 +58,6 @@ func TestAFenceThatWasOpenedIsNotedUntilItIsProvenSince(t *testing.T) {
 }
 
 func TestThatAFenceWasOpenedStaysInStatusUntilTheAgentsAnswerAnew(t *testing.T) {
-	fence := func(f *pb.ServiceFacts) {
-		for _, p := range f.GetPods() {
-			p.Fenced, p.FenceGeneration = true, 1
-		}
-	}
 	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
 	w.look()
 	w.look()
@@ -91,6 +86,26 @@ func TestThatAFenceWasOpenedStaysInStatusUntilTheAgentsAnswerAnew(t *testing.T) 
 	}
 }
 
+// fence has all pods bear the fence.
+func fence(f *pb.ServiceFacts) {
+	for _, p := range f.GetPods() {
+		p.Fenced, p.FenceGeneration = true, 1
+	}
+}
+
+// fencedBehind is a service whose pods in c2 are fenced, as the status that is returned tells, behind a cache.
+func fencedBehind(t *testing.T) (*world, *behind, *v1alpha1.GlobalService) {
+	t.Helper()
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
+	cache := &behind{Client: w.hub}
+	w.r.Client = cache
+	w.look()
+	w.look()
+	w.plan(split(1, map[string]int32{"c1": 1000, "c2": 0}, "c2"))
+	w.prove("c1", "c2")
+	return w, cache, w.look()
+}
+
 // behind is a cache that has not seen the last writes: while there is an old service, it gives that.
 type behind struct {
 	client.Client
@@ -107,19 +122,7 @@ func (b *behind) Get(ctx context.Context, name client.ObjectKey, o client.Object
 }
 
 func TestThatAFenceWasOpenedIsNotForgottenByALookAtAnOlderStatus(t *testing.T) {
-	fence := func(f *pb.ServiceFacts) {
-		for _, p := range f.GetPods() {
-			p.Fenced, p.FenceGeneration = true, 1
-		}
-	}
-	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
-	cache := &behind{Client: w.hub}
-	w.r.Client = cache
-	w.look()
-	w.look()
-	w.plan(split(1, map[string]int32{"c1": 1000, "c2": 0}, "c2"))
-	w.prove("c1", "c2")
-	old := w.look()
+	w, cache, old := fencedBehind(t)
 	w.set("c2", facts(3, fence, func(f *pb.ServiceFacts) { f.Pods[0].Fenced = false }))
 	if c := w.look().Status.Clusters[1]; c.RefencedAt == nil {
 		t.Fatalf("a pod is open: %+v", c)
@@ -143,19 +146,7 @@ func TestThatAFenceWasOpenedIsNotForgottenByALookAtAnOlderStatus(t *testing.T) {
 
 // What a look writes counts from when it is written: orders take their time.
 func TestThatAFenceWasOpenedIsNotForgottenAfterASlowLook(t *testing.T) {
-	fence := func(f *pb.ServiceFacts) {
-		for _, p := range f.GetPods() {
-			p.Fenced, p.FenceGeneration = true, 1
-		}
-	}
-	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, fence)})
-	cache := &behind{Client: w.hub}
-	w.r.Client = cache
-	w.look()
-	w.look()
-	w.plan(split(1, map[string]int32{"c1": 1000, "c2": 0}, "c2"))
-	w.prove("c1", "c2")
-	old := w.look()
+	w, cache, old := fencedBehind(t)
 	w.set("c2", facts(3, fence, func(f *pb.ServiceFacts) { f.Pods[0].Fenced = false }))
 	slow := true
 	w.members["c2"].Fail(func(fleettest.Request) error {
