@@ -192,7 +192,7 @@ var uses = map[string]use{
 }
 
 // kinds are all of weir's group, sorted: what is none of them was meant to be one.
-func kinds() []string {
+var kinds = sync.OnceValue(func() []string {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil
@@ -205,7 +205,7 @@ func kinds() []string {
 	}
 	slices.Sort(out)
 	return out
-}
+})
 
 func known(kind string) bool { return slices.Contains(kinds(), kind) }
 
