@@ -30,7 +30,6 @@ const (
 // The hub's metrics that are read.
 const (
 	metricInStep = "weir_view_in_step"
-	metricEvents = "weir_view_events_total"
 	metricLag    = "weir_view_event_lag_seconds"
 )
 
@@ -89,8 +88,8 @@ func (p *program) lag(ctx context.Context, agents []*agent, before map[string]*d
 		case <-tick.C:
 		}
 	}
-	want := sum(before[metricEvents]) + float64(lagRounds*len(agents))
-	after, err := p.until(ctx, "all events", func(m map[string]*dto.MetricFamily) bool { return sum(m[metricEvents]) >= want })
+	want := first(before[metricLag]) + uint64(lagRounds*len(agents))
+	after, err := p.until(ctx, "all events", func(m map[string]*dto.MetricFamily) bool { return first(m[metricLag]) >= want })
 	if err != nil {
 		return err
 	}

@@ -49,9 +49,8 @@ type program struct {
 	http *http.Client
 	end  context.CancelFunc
 	said bytes.Buffer // by the process; it is read when that has ended
-	// ended is closed when the process has ended, after which err says how.
+	// ended is closed when the process has ended; cmd's state then says how.
 	ended chan struct{}
-	err   error
 }
 
 // startProgram starts the hub. What it says is kept for its failure.
@@ -74,7 +73,7 @@ func startProgram(ctx context.Context, g Ground) (*program, error) {
 		return nil, fmt.Errorf("start %s: %w", g.Program, err)
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		_ = p.cmd.Wait() // What it returns is in the process's state.
 		close(p.ended)
 	}()
 	return p, nil
@@ -86,7 +85,7 @@ func (p *program) stop() error {
 	case <-p.ended:
 		p.end()
 		lines := strings.Split(strings.TrimSpace(p.said.String()), "\n")
-		return fmt.Errorf("the hub ended by itself: %w: %s", p.err, strings.Join(lines[max(0, len(lines)-5):], "\n"))
+		return fmt.Errorf("the hub ended by itself (%v): %s", p.cmd.ProcessState, strings.Join(lines[max(0, len(lines)-5):], "\n"))
 	default:
 	}
 	p.end()
@@ -137,7 +136,7 @@ func (p *program) until(ctx context.Context, what string, so func(map[string]*dt
 	}
 }
 
-// resident is what the process holds of the machine's memory, in MiB, and processor the time that it has used.
+// resident is what the process holds of the machine's memory, in MiB.
 func (p *program) resident() (float64, error) {
 	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "status"))
 	if err != nil {
