@@ -10,7 +10,7 @@ fi
 echo "need: installing $*"
 export DEBIAN_FRONTEND=noninteractive
 # Others here install too, at the same time, and apt-get fails where another one is at work.
-exec 9>/run/lock/weir-apt
+exec 9</var/lib/apt
 flock 9
 apt-get update -qq
 apt-get install -qq -y --no-install-recommends "$@" >/dev/null

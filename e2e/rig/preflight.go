@@ -62,8 +62,8 @@ func missingPackages() []string {
 	return out
 }
 
-// aptLock is held by all of weir's scripts that install packages; hack/need.sh names it too.
-const aptLock = "/run/lock/weir-apt"
+// aptLock is locked by all of weir's scripts that install packages; hack/need.sh names it too. It is there wherever apt is.
+const aptLock = "/var/lib/apt"
 
 func install(ctx context.Context, packages []string) error {
 	for _, argv := range [][]string{
