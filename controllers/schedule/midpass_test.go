@@ -21,7 +21,7 @@ func TestADrainThatBeginsInThePassOfAnotherWorkloadMovesAllOfThem(t *testing.T) 
 	w.pass()
 	w.run()
 	w.pass()
-	w.addAPI()
+	w.add("api")
 	asked := w.views.asked
 	w.views.onAsk = func(n int) {
 		if n == asked+3 { // the last of the views for the decision about the new workload: the next look is the one before the commit.
@@ -34,15 +34,15 @@ func TestADrainThatBeginsInThePassOfAnotherWorkloadMovesAllOfThem(t *testing.T) 
 	w.want(w.pass(), "c2:3 c3:3", "c1:2 c2:3 c3:3", v1alpha1.TriggerCreated, v1alpha1.TriggerDrain)
 }
 
-// addAPI adds a second workload, with its wish.
-func (w *world) addAPI() {
+// add adds a workload like web, with its wish.
+func (w *world) add(name string) {
 	w.Helper()
-	d := parsed[v1alpha1.FederatedDeployment](w.T, strings.ReplaceAll(web, "name: web", "name: api"))
+	d := parsed[v1alpha1.FederatedDeployment](w.T, strings.ReplaceAll(web, "name: web", "name: "+name))
 	wish, errs := adapter.Wish(d, nil)
 	if len(errs) > 0 {
 		w.Fatal(errs)
 	}
-	for _, o := range []client.Object{d, &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-api"}, Spec: wish}} {
+	for _, o := range []client.Object{d, &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-" + name}, Spec: wish}} {
 		if err := w.Create(w.Context(), o); err != nil {
 			w.Fatal(err)
 		}

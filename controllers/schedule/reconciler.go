@@ -5,14 +5,11 @@ package schedule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -97,52 +94,6 @@ func (r *Reconciler) due(in *input, now map[string]offer) []answer {
 	return out
 }
 
-// write writes what came of a pass, and returns when the next is due without an event. One workload that cannot be written
-// holds up no other.
-func (r *Reconciler) write(ctx context.Context, in *input, answers map[types.NamespacedName]*answer) (time.Duration, error) {
-	var failed []error
-	var again time.Duration
-	soon := func(d time.Duration) {
-		if again == 0 || d < again {
-			again = d
-		}
-	}
-	versions, unseen := versionsOf(in.views), unseen(in.views)
-	for _, e := range in.entries {
-		a := answers[e.key()]
-		if a != nil {
-			r.owed[e.key()] = a.why // until it is written
-		}
-		if a != nil && a.refresh != "" {
-			soon(hub.SoonAgain)
-			continue
-		}
-		target := e.binding.Spec.Clusters
-		if a != nil {
-			target = a.clusters(target)
-		}
-		out := resultOf(e, a, planOf(e, target, in), in.now)
-		err := r.apply(ctx, e, &out)
-		switch {
-		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-			// Somebody else wrote it, and that is an event; or it is gone.
-			soon(hub.SoonAgain)
-			continue
-		case err != nil:
-			failed = append(failed, fmt.Errorf("ResourceBinding %s: %w", e.key(), err))
-			continue
-		}
-		if a != nil {
-			delete(r.owed, e.key())
-			r.remember(e, a, versions, in.now)
-		}
-		if m := r.known[e.key()]; m != nil {
-			soon(e.next(m, unseen, in.now))
-		}
-	}
-	return again, errors.Join(failed...)
-}
-
 // planOf is what the members shall hold now of a workload.
 func planOf(e *entry, target []v1alpha1.BindingCluster, in *input) move {
 	b := *e.binding
@@ -174,36 +125,6 @@ func (r *Reconciler) forget(in *input) {
 	gone := func(key types.NamespacedName) bool { return !there[key] }
 	maps.DeleteFunc(r.known, func(key types.NamespacedName, _ *memory) bool { return gone(key) })
 	maps.DeleteFunc(r.owed, func(key types.NamespacedName, _ why) bool { return gone(key) })
-}
-
-// part is what of a spec this controller writes.
-type part struct {
-	Clusters []v1alpha1.BindingCluster  `json:"clusters,omitempty"`
-	Plan     []v1alpha1.ClusterReplicas `json:"plan,omitempty"`
-	Lowered  []string                   `json:"lowered,omitempty"`
-}
-
-// apply writes the decision and the plan on top of the version that was read, then what there is to say about them.
-func (r *Reconciler) apply(ctx context.Context, e *entry, out *result) error {
-	b := e.binding
-	name := &v1alpha1.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name}}
-	version := b.ResourceVersion
-	if !equality.Semantic.DeepEqual(out.clusters, b.Spec.Clusters) || !equality.Semantic.DeepEqual(out.plan, b.Spec.Plan) ||
-		!equality.Semantic.DeepEqual(out.lowered, b.Spec.Lowered) {
-		if _, err := hub.ApplySpec(ctx, r.Client, FieldManager, name, version, part{out.clusters, out.plan, out.lowered}); err != nil {
-			return fmt.Errorf("write decision and plan: %w", err)
-		}
-		version = "" // that was on top of what was read, and what goes with it must not be lost to who writes in between
-	}
-	before := ownPart(b)
-	if equality.Semantic.DeepEqual(out.status, before) {
-		return nil
-	}
-	if _, err := hub.ApplyStatus(ctx, r.Client, FieldManager, name, version, out.status); err != nil {
-		return fmt.Errorf("write what was decided: %w", err)
-	}
-	r.tell(e, out, before.Conditions)
-	return nil
 }
 
 // tell makes an event of each turn of Scheduled, about the workload that the user wrote.

@@ -302,7 +302,7 @@ func TestWhatFitsNowhereIsCountedAndPlacedWhenThereIsRoom(t *testing.T) {
 
 func TestTwoWorkloadsOfOneBatchDoNotGetTheSamePlace(t *testing.T) {
 	w := newWorld(t, 1, web)
-	w.addAPI()
+	w.add("api")
 	// Ten cores for twelve replicas: the first by name is placed whole.
 	w.want(w.pass(), "c1:4", "c1:4", v1alpha1.TriggerCreated)
 }

@@ -165,7 +165,7 @@ func (h *running) await(ctx context.Context, so func(*v1alpha1.ResourceBinding) 
 	defer tick.Stop()
 	for {
 		var list v1alpha1.ResourceBindingList
-		if err := h.manager.GetClient().List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		if err := h.manager.GetClient().List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("list bindings: %w", err)
 		}
 		var decided []time.Time
