@@ -73,7 +73,7 @@ lint-go: $(LINT) ## golangci-lint on the product, its chart's tests, its tools a
 .PHONY: unit
 unit: ## Tests of the product and of its chart, fuzz seeds among them.
 	$(GO) test -shuffle=on -timeout 20m ./...
-	@cd charts/weir/tests && $(GO) test -shuffle=on ./...
+	@cd charts/weir/tests && $(GO) test -count=1 -shuffle=on ./... # no cache: it does not see the chart's files
 
 .PHONY: unit-e2e
 unit-e2e: ## Tests of the end-to-end module's parts that need no fleet (root: some make network namespaces).
