@@ -65,6 +65,9 @@ const (
 	ReasonForeignRule = "ForeignRule"
 	// ReasonForeignEdit says that somebody else wrote into one of weir's own rules.
 	ReasonForeignEdit = "ForeignEdit"
+	// ReasonLookingForRules goes with status Unknown: a service has just become global, and for a moment rules that others
+	// wrote before may not be heard of yet.
+	ReasonLookingForRules = "LookingForRules"
 	// ReasonBadAnnotation says that a weir.io annotation holds a value that weir does not know.
 	ReasonBadAnnotation = "BadAnnotation"
 	// ReasonInvalidTemplate says that a template is not of the kind that it should be: the message names the field.

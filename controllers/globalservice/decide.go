@@ -18,18 +18,17 @@ import (
 
 // outcome is what one look at a service comes to.
 type outcome struct {
-	policy     v1alpha1.TrafficPolicySpec
-	problem    *problem // not nil: nothing is written
-	ports      []v1alpha1.ServicePort
-	foreign    []string
-	unweighted []string
-	cost       *v1alpha1.ProxyCost
-	notes      []string // what people should know though it stops nothing
-	wishes     *v1alpha1.NameWishes
-	orders     []order
-	held       map[string]error // members whose rules are held back, and why
-	base       ownedStatus
-	spec       v1alpha1.GlobalServiceSpec
+	policy  v1alpha1.TrafficPolicySpec
+	problem *problem // not nil: nothing is written
+	ports   []v1alpha1.ServicePort
+	foreign foreignWrites
+	cost    *v1alpha1.ProxyCost
+	notes   []string // what people should know though it stops nothing
+	wishes  *v1alpha1.NameWishes
+	orders  []order
+	held    map[string]error // members whose rules are held back, and why
+	base    ownedStatus
+	spec    v1alpha1.GlobalServiceSpec
 }
 
 func (o *outcome) blocked() bool { return o.problem != nil }
@@ -53,12 +52,16 @@ func decide(in *input) outcome {
 			out.problem = &problem{"NotRenderable", reasons[0].Message}
 		}
 		if m.seen {
-			foreign, unweighted := foreignOf(m, render, rules, out.spec.Phase)
-			out.foreign, out.unweighted = append(out.foreign, foreign...), append(out.unweighted, unweighted...)
+			out.foreign.add(foreignOf(m, render, rules, out.spec.Phase))
+		} else {
+			out.foreign.add(remembered(m, in.service.Status))
 		}
 	}
-	if len(out.foreign) > 0 && out.problem == nil {
-		out.problem = &problem{foreignReason(out.spec), out.foreign[0]}
+	if out.problem == nil {
+		out.problem = out.foreign.problem()
+	}
+	if out.problem == nil {
+		out.problem = in.unsettled(out.spec)
 	}
 	out.cost = costOf(in, out)
 	if out.problem == nil && out.cost != nil && !hasRules(out.spec) {
@@ -85,14 +88,6 @@ func (o *outcome) order(in *input, rendered map[string]istio.Rules) {
 // hasRules says whether the plan has rules stand. A plan without a phase has none, as one in phase None.
 func hasRules(spec v1alpha1.GlobalServiceSpec) bool {
 	return spec.Phase != v1alpha1.RulesNone && spec.Phase != ""
-}
-
-// foreignReason tells a rule that was there first from an edit in weir's own.
-func foreignReason(spec v1alpha1.GlobalServiceSpec) string {
-	if !hasRules(spec) {
-		return v1alpha1.ReasonForeignRule
-	}
-	return v1alpha1.ReasonForeignEdit
 }
 
 func orderOf(in *input, out outcome, m memberView, rules istio.Rules) order {
@@ -205,7 +200,8 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.Hosts = hostsOf(istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain), in.service.Status.Names)
 	s.NameWishes = o.wishes
 	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
-	s.Foreign = hub.ClipAll(o.foreign[:min(len(o.foreign), v1alpha1.MaxForeign)], v1alpha1.MaxMessage)
+	foreign := o.foreign.blocking()
+	s.Foreign = hub.ClipAll(foreign[:min(len(foreign), v1alpha1.MaxForeign)], v1alpha1.MaxMessage)
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)
 	s.Fence = fold(in, (*pb.ProofFacts).GetFence, o.spec.FenceGeneration, failed)
@@ -228,6 +224,9 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	switch {
 	case o.problem != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, o.problem.reason, o.problem.message
+		if o.problem.reason == v1alpha1.ReasonLookingForRules {
+			c.Status = metav1.ConditionUnknown // nothing is wrong yet
+		}
 	case len(failed) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, "NotWritten"
 		for _, name := range sortedKeys(failed) {
@@ -237,7 +236,7 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 	case len(in.exporters()) < 2:
 		c.Reason, c.Message = "SingleCluster", "one cluster serves it: there is nothing to steer until another one does"
 	default:
-		c.Message = strings.Join(append(slices.Clone(o.notes), o.unweighted...), "; ")
+		c.Message = strings.Join(append(slices.Clone(o.notes), o.foreign.unweighted...), "; ")
 	}
 	if c.Status == metav1.ConditionTrue && !in.service.DeletionTimestamp.IsZero() {
 		c.Reason, c.Message = "DeletionHeld", "it was deleted, and is kept because it is the record of what proxies hold: take "+

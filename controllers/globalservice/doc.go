@@ -8,7 +8,8 @@
 // It promises that
 //   - what is about to be written is first counted as held: a crash between the two leaves a status that says too
 //     much, never too little;
-//   - while anybody else's rule decides over the host, none of weir's is written;
+//   - while anybody else's rule decides over the host, none of weir's is written; the first of a
+//     service wait for a moment, so that one which stood before is heard of first;
 //   - a member that is not heard keeps what was known of it, marked Blind, and is never read as empty;
 //   - one member that fails holds up no other, and one that does not end holds them up for a bounded time;
 //   - a record that is deleted is held until no member has the Service, and one that was lost is made anew from what

@@ -57,6 +57,7 @@ type memberView struct {
 	member   *pb.MemberFacts  // nil: not known
 	proof    *pb.ProofFacts   // nil: none in this session to what is asked now
 	proofAt  time.Time
+	fresh    bool             // it tells of its Service for a moment only, and may tell of others' rules yet
 	snapshot *stream.Snapshot // nil: never heard in this life of the hub
 	seen     bool             // connected and heard lately
 	whole    bool             // its list of services is complete: absence means gone

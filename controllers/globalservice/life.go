@@ -99,6 +99,7 @@ func (r *Reconciler) release(ctx context.Context, in *input) (ctrl.Result, error
 	r.mu.Lock()
 	delete(r.targets, in.key)
 	delete(r.stands, in.key)
+	delete(r.heard, in.key)
 	delete(r.told, in.key)
 	maps.DeleteFunc(r.done, func(key string, _ doneOrder) bool { return strings.HasPrefix(key, in.key.String()+"@") })
 	r.sendTargets(in)

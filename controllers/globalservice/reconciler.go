@@ -50,19 +50,21 @@ type Reconciler struct {
 	Config   Config
 
 	orderTime time.Duration // how long an order may take; 0: as timeOf says
+	settle    time.Duration // how long a Service must have been heard before the first rules of its member; 0: none waits
 
 	mu      sync.Mutex
 	targets map[types.NamespacedName]targetSet
 	looked  map[types.NamespacedName]bool // services that were looked at to the end in this life of the hub
 	done    map[string]doneOrder
 	stands  map[types.NamespacedName]map[string]madeStandIn // by service and member
+	heard   map[types.NamespacedName]map[string]time.Time   // since when a member tells of its Service, by service and member
 	told    map[types.NamespacedName]writing                // of its status, the last
 }
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(m ctrl.Manager) error {
 	r.targets, r.done = map[types.NamespacedName]targetSet{}, map[string]doneOrder{}
-	r.looked = map[types.NamespacedName]bool{}
+	r.looked, r.settle = map[types.NamespacedName]bool{}, settleTime
 	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.all(ctx) })
 	return ctrl.NewControllerManagedBy(m).
 		Named("globalservice").
@@ -174,6 +176,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (*inp
 		}
 	}
 	in.standIns = r.standInsOf(key)
+	r.noteHeard(in)
 	in.share()
 	in.addLeft()
 	in.markAcross()

@@ -4,10 +4,7 @@
 package globalservice
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -105,46 +102,6 @@ func rulesOf(rendered istio.Rules, phase v1alpha1.RulesPhase) []map[string]any {
 	case v1alpha1.RulesNone:
 	}
 	return nil
-}
-
-// foreignOf finds what others wrote: rules that decide over the host, and edits in weir's own. Clients that reach the
-// host by routes of their own are named apart: they stop nothing.
-func foreignOf(m memberView, render istio.Input, rendered istio.Rules, live v1alpha1.RulesPhase) (foreign, unweighted []string) {
-	var rules []istio.Rule
-	ours := map[string]map[string]any{}
-	for _, o := range rulesOf(rendered, live) {
-		ours[ruleKey(o)] = o
-	}
-	for _, r := range m.rules() {
-		var object map[string]any
-		if json.Unmarshal(r.GetObject(), &object) != nil {
-			continue
-		}
-		rule, err := istio.ParseRule(object)
-		if err != nil {
-			continue
-		}
-		rules = append(rules, rule)
-		want := ours[ruleKey(object)]
-		if want == nil {
-			continue
-		}
-		for _, e := range istio.Drift(want, object) {
-			if len(e.Managers) == 0 {
-				continue // a write of our own that the agent has not seen yet
-			}
-			foreign = append(foreign, fmt.Sprintf("%s %s/%s in %s: %s set %s from %s to %s; delete the object, and weir writes it anew",
-				r.GetKind(), r.GetNamespace(), r.GetName(), m.name, strings.Join(e.Managers, ", "), e.Field, e.Ours, e.Theirs))
-		}
-	}
-	for _, c := range istio.Foreign(render, rules) {
-		if c.Code.Blocks() {
-			foreign = append(foreign, m.name+": "+c.String())
-		} else {
-			unweighted = append(unweighted, m.name+": "+c.String())
-		}
-	}
-	return foreign, unweighted
 }
 
 func ruleKey(o map[string]any) string {

@@ -52,19 +52,6 @@ func wantsStandIn(o order) bool {
 	return slices.ContainsFunc(o.others, func(x admissionObject) bool { return x.ref.Resource == serviceResource })
 }
 
-// holdsRules says why the rules of a member are held back: it has just got a Service that stands in, and which rules
-// others wrote there for the host is not known before its agent tells of it.
-func (in *input) holdsRules(m memberView, o order) error {
-	if !m.seen || m.standIn != nil || len(o.rules) == 0 || !wantsStandIn(o) {
-		return nil
-	}
-	made, tried := in.standIns[m.name]
-	if made.why != "" || tried && in.now.Sub(made.since) > standInWait {
-		return nil
-	}
-	return errors.New("looking for rules that others wrote there for the host; it goes on by itself in a moment")
-}
-
 // notStoodIn says where nothing stands in for the Service, and the way out.
 func (in *input) notStoodIn() []string {
 	var out []string

@@ -174,7 +174,7 @@ func TestRulesWaitUntilThoseOfOthersAreKnownWhereTheServiceIsNot(t *testing.T) {
 	}
 	w.set("c3", standing(ruled(foreignRule)))
 	gs = w.look()
-	if reason, message := ready(gs); !strings.HasPrefix(reason, "False Foreign") || !strings.Contains(message, "c3: ") || !strings.Contains(message, "demo/by-hand") {
+	if reason, message := ready(gs); reason != "False ForeignRule" || !strings.Contains(message, "c3: ") || !strings.Contains(message, "demo/by-hand") {
 		t.Errorf("got %s: %s", reason, message)
 	}
 	if w.stands("c3", "VirtualService") != nil {

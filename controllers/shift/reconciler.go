@@ -168,8 +168,8 @@ func ready(gs *v1alpha1.GlobalService) bool {
 // of it would be one that nobody takes, again and again. What others wrote stops a move too, and is told as a reason to wait.
 func stopped(conditions []metav1.Condition) bool {
 	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
-	return c != nil && c.Status == metav1.ConditionFalse && slices.Contains([]string{
-		v1alpha1.ReasonNotSupported, v1alpha1.ReasonBadAnnotation, v1alpha1.ReasonBudgetExceeded, "NotRenderable",
+	return c != nil && c.Status != metav1.ConditionTrue && slices.Contains([]string{
+		v1alpha1.ReasonNotSupported, v1alpha1.ReasonBadAnnotation, v1alpha1.ReasonBudgetExceeded, "NotRenderable", v1alpha1.ReasonLookingForRules,
 	}, c.Reason)
 }
 

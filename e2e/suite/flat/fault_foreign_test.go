@@ -93,6 +93,10 @@ func besideARule(ctx context.Context, c *suite.Case, rule, service, says string)
 	c.Undo(func(ctx context.Context) error {
 		return errors.Join(withoutService(ctx, c, service), c1.Delete(ctx, rule))
 	})
+	// Where the test ran a moment ago, rules of weir's stand until it has let go of them.
+	if err := waitGone(ctx, c, service); err != nil {
+		return err
+	}
 	if err := c1.Apply(ctx, rule); err != nil {
 		return err
 	}
@@ -153,6 +157,20 @@ func rulesOf(ctx context.Context, m *rig.Cluster, service string) ([]string, err
 		}
 	}
 	return out, nil
+}
+
+// waitGone waits until the hub knows of no service of the name.
+func waitGone(ctx context.Context, c *suite.Case, service string) error {
+	return c.Until(ctx, time.Minute, "the end of "+service, func(ctx context.Context) (string, error) {
+		_, err := c.Weir.Service(ctx, demo.Namespace, service)
+		if err == nil {
+			return "its GlobalService is there", nil
+		}
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "", err
+	})
 }
 
 // waitReason waits until a service is not Ready for a reason, in words that hold what is said.
