@@ -82,9 +82,17 @@ func (p *picture) findings() []finding {
 	}
 	for i := range p.Policies {
 		t := &p.Policies[i]
-		conditions("traffic policy "+t.Namespace+"/"+t.Name, t.Status.Conditions, add)
+		for _, c := range t.Status.Conditions {
+			if c.Type == v1alpha1.ConditionReady && c.Status != metav1.ConditionTrue {
+				// A service that names it says by itself that it is stopped.
+				add("Warning", "traffic policy "+t.Namespace+"/"+t.Name, "%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
+			}
+		}
 	}
 	p.serviceFindings(add)
+	for _, u := range p.unweighted() {
+		add("Warning", "client "+u.client, "only the fence moves its calls of %s", strings.Join(u.services, ", "))
+	}
 	return out
 }
 
@@ -98,9 +106,6 @@ func (p *picture) serviceFindings(add func(severity, subject, format string, arg
 		for _, f := range gs.Status.Foreign {
 			add("Error", subject, "%s", f)
 		}
-		for _, u := range gs.Status.Weights.Unweighted {
-			add("Warning", subject, "moved by the fence alone: %s", u)
-		}
 		if h := gs.Status.SpillHeadroom; h != nil && *h < 0 {
 			add("Warning", subject, "if the largest cluster empties, the others lack %s", many(-*h, "replica"))
 		}
@@ -112,13 +117,22 @@ func (p *picture) serviceFindings(add func(severity, subject, format string, arg
 	add("Info", "all services", "weir's rules add at most %s and %s to a proxy, about %d KB", many(clusters, "Envoy cluster"), many(endpoints, "endpoint"), bytes/1000)
 }
 
-// conditions reports the Ready and Healthy conditions that are not True.
+// conditions reports the Ready and Healthy conditions that are not True, and a deletion that is held back.
 func conditions(subject string, list []metav1.Condition, add func(severity, subject, format string, args ...any)) {
 	for _, c := range list {
-		if c.Type != v1alpha1.ConditionReady && c.Type != v1alpha1.ConditionHealthy || c.Status == metav1.ConditionTrue {
+		if c.Type != v1alpha1.ConditionReady && c.Type != v1alpha1.ConditionHealthy {
 			continue
 		}
-		add("Error", subject, "%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
+		severity := "Error"
+		switch {
+		case c.Reason == v1alpha1.ReasonDeletionHeld:
+			severity = "Warning"
+		case c.Reason == v1alpha1.ReasonLookingForRules:
+			severity = "Info" // it goes on by itself in a moment
+		case c.Status == metav1.ConditionTrue:
+			continue
+		}
+		add(severity, subject, "%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 }
 

@@ -20,6 +20,7 @@ func (w *explainedWorkload) write(out io.Writer) error {
 		say("  decided: %s ago because of %s, for %s; remembered: %s (kubectl -n %s describe rb %s)",
 			seconds(w.Decision.AgeSeconds), plain(w.Decision.Trigger, 64), many(w.Decision.Wanted, "replica"), many(w.Decision.Remembered, "decision"), namespaceOf(w.Binding), nameOf(w.Binding))
 	}
+	say("  prefers: %s", plain(preferenceLine(w.Preference), longestText))
 	if len(w.Services) > 0 {
 		say("  serves:  %s", plain(strings.Join(w.Services, ", "), longestText))
 	}

@@ -26,6 +26,8 @@ type explainedWorkload struct {
 	Unplaced int32  `json:"unplaced"`
 	// Services are the global services in front, as NAMESPACE/NAME.
 	Services []string `json:"services"`
+	// Preference is that by which replicas are divided; absent: none names the workload.
+	Preference *v1alpha1.ReplicaPreference `json:"preference,omitempty"`
 	// Decision is the one in force; absent: nothing was decided yet.
 	Decision *explainedDecision `json:"decision,omitempty"`
 	// Step of the shift under way; empty: nothing moves. Waiting is what it waits for, Notices are what it does not wait for.
@@ -102,7 +104,7 @@ type explainView struct {
 func explainWorkload(f *fleet, b *v1alpha1.ResourceBinding, d *v1alpha1.FederatedDeployment, now time.Time) explainedWorkload {
 	key := b.Namespace + "/" + b.Name
 	w := explainedWorkload{
-		Workload: b.Namespace + "/" + b.Spec.Resource.Name, Binding: key, Wanted: b.Spec.Replicas, Unplaced: b.Status.Unplaced,
+		Workload: b.Namespace + "/" + b.Spec.Resource.Name, Binding: key, Wanted: b.Spec.Replicas, Unplaced: b.Status.Unplaced, Preference: b.Spec.Preference,
 		Services: []string{}, Waiting: []v1alpha1.Blocker{}, Notices: []v1alpha1.Notice{}, Conditions: []explainedCondition{}, Notes: []string{}, Clusters: []explainedCluster{},
 	}
 	for i := range f.services {
@@ -135,6 +137,9 @@ func explainWorkload(f *fleet, b *v1alpha1.ResourceBinding, d *v1alpha1.Federate
 		w.Decision = &explainedDecision{last.Time, int64(ago(last.Time.Time, now).Seconds()), string(last.Trigger), last.Wanted, n}
 	}
 	w.note(b, d, last)
+	if names := f.strangersOf(b.Spec.Preference); len(names) > 0 {
+		w.Notes = append(w.Notes, "its preference names "+fewOf(names)+", and no Cluster of such a name is registered: mend the name, or kubectl weir join it")
+	}
 	for _, name := range f.concerned(b) {
 		w.Clusters = append(w.Clusters, f.explainCluster(name, b, d, last, now))
 	}

@@ -146,21 +146,36 @@ func (p *picture) print(out io.Writer, now time.Time) error {
 	return nil
 }
 
-// printUnweighted names the clients that weights do not reach, each once: a gateway that takes no route of weir's takes none
-// for any service.
-func (p *picture) printUnweighted(out io.Writer) {
+// unweightedClient is a client that weights do not reach, with the services that it calls.
+type unweightedClient struct {
+	client   string
+	services []string
+}
+
+// unweighted are the clients that weights do not reach, each once: a gateway that takes no route of weir's takes none for any
+// service.
+func (p *picture) unweighted() []unweightedClient {
 	of := map[string][]string{}
 	for i := range p.Services {
 		for _, client := range p.Services[i].Status.Weights.Unweighted {
 			of[client] = append(of[client], p.Services[i].Namespace+"/"+p.Services[i].Name)
 		}
 	}
-	if len(of) == 0 {
+	out := make([]unweightedClient, 0, len(of))
+	for _, client := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, unweightedClient{client, slices.Compact(of[client])})
+	}
+	return out
+}
+
+func (p *picture) printUnweighted(out io.Writer) {
+	clients := p.unweighted()
+	if len(clients) == 0 {
 		return
 	}
 	_, _ = fmt.Fprintln(out, "\nmoved by the fence alone")
-	for _, client := range slices.Sorted(maps.Keys(of)) {
-		_, _ = fmt.Fprintf(out, "  %s (%s)\n", client, strings.Join(slices.Compact(of[client]), ", "))
+	for _, c := range clients {
+		_, _ = fmt.Fprintf(out, "  %s (%s)\n", c.client, strings.Join(c.services, ", "))
 	}
 }
 
@@ -173,7 +188,7 @@ func (p *picture) printWhy(out io.Writer, gs *v1alpha1.GlobalService, now time.T
 		fence = proof(s.Fence, now)
 	}
 	_, _ = fmt.Fprintf(out, "  why:     %s; weights %s, fence %s\n", p.why(gs, now), proof(s.Weights, now), fence)
-	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil && (c.Status != metav1.ConditionTrue || c.Reason == v1alpha1.ReasonDeletionHeld) {
 		_, _ = fmt.Fprintf(out, "  ready:   %s (%s) %s\n", c.Status, c.Reason, c.Message)
 	}
 	for _, b := range s.Shift.Blocked {

@@ -65,6 +65,8 @@ const (
 	ReasonForeignRule = "ForeignRule"
 	// ReasonForeignEdit says that somebody else wrote into one of weir's own rules.
 	ReasonForeignEdit = "ForeignEdit"
+	// ReasonDeletionHeld goes with status True: the service was deleted by hand, and is kept until no member has it.
+	ReasonDeletionHeld = "DeletionHeld"
 	// ReasonLookingForRules goes with status Unknown: a service has just become global, and for a moment rules that others
 	// wrote before may not be heard of yet.
 	ReasonLookingForRules = "LookingForRules"

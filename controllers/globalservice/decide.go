@@ -239,7 +239,7 @@ func (o *outcome) readyCondition(in *input, failed map[string]error) metav1.Cond
 		c.Message = strings.Join(append(slices.Clone(o.notes), o.foreign.unweighted...), "; ")
 	}
 	if c.Status == metav1.ConditionTrue && !in.service.DeletionTimestamp.IsZero() {
-		c.Reason, c.Message = "DeletionHeld", "it was deleted, and is kept because it is the record of what proxies hold: take "+
+		c.Reason, c.Message = v1alpha1.ReasonDeletionHeld, "it was deleted, and is kept because it is the record of what proxies hold: take "+
 			v1alpha1.AnnotationGlobal+" off the Service in "+strings.Join(in.holders(), ", ")+" (of a FederatedService, off its template), and it goes by itself"
 	}
 	c.Message = hub.Clip(c.Message, 2*v1alpha1.MaxMessage)

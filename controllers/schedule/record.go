@@ -31,12 +31,42 @@ func recordOf(a *answer, now time.Time) v1alpha1.DecisionRecord {
 		ClusterCount: int32(len(clusters)), ReasonCount: int32(len(d.Reasons)), //nolint:gosec // as many as there are clusters.
 		Clusters: clusters[:min(len(clusters), v1alpha1.MaxDecisionClusters)],
 	}
-	for _, r := range d.Reasons[:min(len(d.Reasons), v1alpha1.MaxDecisionReasons)] {
+	for _, r := range kept(d.Reasons) {
 		out.Reasons = append(out.Reasons, v1alpha1.DecisionReason{
 			Cluster: r.Cluster, Code: string(r.Code), Message: hub.Clip(r.Message, v1alpha1.MaxReasonMessage),
 		})
 	}
 	return out
+}
+
+// kept are the reasons that a record has room for, in their order. Those come first that later decisions look for: a fleet
+// has room for more clusters without a share than a record.
+func kept(all []reasons.Reason) []reasons.Reason {
+	room := v1alpha1.MaxDecisionReasons
+	if len(all) <= room {
+		return all
+	}
+	keep := make([]bool, len(all))
+	for _, looked := range []bool{true, false} {
+		for i, r := range all {
+			if room > 0 && lookedFor(string(r.Code)) == looked {
+				keep[i] = true
+				room--
+			}
+		}
+	}
+	var out []reasons.Reason
+	for i, r := range all {
+		if keep[i] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// lookedFor says whether a code in a record tells a later decision something.
+func lookedFor(code string) bool {
+	return code == string(reasons.Drained) || slices.Contains(passing, code)
 }
 
 // largest are the clusters of a decision, those with the most replicas first.

@@ -4,9 +4,11 @@
 package schedule
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/weir-io/weir/api/v1alpha1"
+	reasons "github.com/weir-io/weir/sched/reason"
 )
 
 func TestOfReplicasWithoutAPlaceAnUnknownClusterIsTheFirstReason(t *testing.T) {
@@ -30,5 +32,26 @@ func TestOfReplicasWithoutAPlaceAnUnknownClusterIsTheFirstReason(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+func TestOfMoreReasonsThanAreKeptThoseStayThatLaterDecisionsLookFor(t *testing.T) {
+	var all []reasons.Reason
+	for i := range v1alpha1.MaxDecisionReasons {
+		all = append(all, reasons.Reason{Cluster: fmt.Sprintf("a%02d", i), Code: reasons.NoShare})
+	}
+	if got := kept(all); len(got) != len(all) {
+		t.Errorf("of as many as there is room for %d are kept", len(got))
+	}
+	all = append(all, reasons.Reason{Cluster: "b", Code: reasons.Drained}, reasons.Reason{Cluster: "c", Code: reasons.Suspect})
+	got := kept(all)
+	if len(got) != v1alpha1.MaxDecisionReasons || got[0].Cluster != "a00" || got[47].Cluster != "a47" || got[48].Cluster != "b" || got[49].Cluster != "c" {
+		t.Errorf("kept %v", got)
+	}
+	for i := range all {
+		all[i].Code = reasons.Suspect
+	}
+	if got := kept(all); len(got) != v1alpha1.MaxDecisionReasons || got[49].Cluster != "a49" {
+		t.Errorf("kept %v", got)
 	}
 }
