@@ -80,9 +80,14 @@ func foreignOf(m memberView, render istio.Input, rendered istio.Rules, live v1al
 	return out
 }
 
-// remembered are the rules of others in a member that is not heard now: an agent that is away takes none of them away.
+// remembered are the rules of others in a member that is not heard now: an agent that is away takes none of them away. Of a
+// member whose API server is silent too nothing is remembered: nobody could take a rule away there, or write one beside it,
+// and its services must be moved off it.
 func remembered(m memberView, status v1alpha1.GlobalServiceStatus) foreignWrites {
 	var out foreignWrites
+	if contactLost(m.cluster) {
+		return out
+	}
 	for _, text := range status.Foreign {
 		if strings.HasPrefix(text, inMember(m.name, "")) {
 			out.rules = append(out.rules, text)

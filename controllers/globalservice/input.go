@@ -142,15 +142,17 @@ func (in *input) hear(target *pb.Target) {
 // away says whether a cluster is off as it was drained to be: it was safe to power off, and neither its agent nor its API
 // server answers. One that was still called, or of which only the agent is silent, serves: its proxies must prove too.
 func away(c *v1alpha1.Cluster, drains []v1alpha1.ClusterDrain) bool {
-	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Reason != v1alpha1.ReasonContactLost {
-		return false
-	}
-	return slices.ContainsFunc(drains, func(d v1alpha1.ClusterDrain) bool {
+	return contactLost(c) && slices.ContainsFunc(drains, func(d v1alpha1.ClusterDrain) bool {
 		return d.Spec.ClusterName == c.Name && d.Spec.Desired != v1alpha1.InService && d.DeletionTimestamp.IsZero() &&
 			d.Status.SafeToPowerOff != nil && *d.Status.SafeToPowerOff &&
 			meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionDrained)
 	})
+}
+
+// contactLost says whether neither the agent nor the API server of a cluster answers.
+func contactLost(c *v1alpha1.Cluster) bool {
+	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Reason == v1alpha1.ReasonContactLost
 }
 
 // exporters are the members in which the service stands, or stood when they were last heard.

@@ -129,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("global service %s: %w", req.NamespacedName, err)
 	}
-	if moving {
+	if moving || in.settling() {
 		return ctrl.Result{RequeueAfter: lookWhileMoving}, nil
 	}
 	return ctrl.Result{RequeueAfter: lookAtRest}, nil

@@ -61,6 +61,11 @@ func (in *input) unsettled(spec v1alpha1.GlobalServiceSpec) *problem {
 	return nil
 }
 
+// settling says whether some member has told of its Service for a moment only: nobody tells when that is over.
+func (in *input) settling() bool {
+	return slices.ContainsFunc(in.members, func(m memberView) bool { return m.fresh })
+}
+
 // holdsRules says why the rules of a member are held back: which ones others wrote there for the host may not be known yet.
 // Either its Service has only just become global, and not all of weir's rules stand there; or it has just got a Service
 // that stands in, and its agent has not told of it.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/weir-io/weir/api/v1alpha1"
 	"github.com/weir-io/weir/resview/pb"
 )
@@ -125,5 +127,33 @@ func TestAnAgentThatIsAwayTakesNoForeignRuleAway(t *testing.T) {
 				t.Errorf("wrote %v", writes)
 			}
 		})
+	}
+}
+
+func TestAClusterThatIsLostHoldsNoServiceByARuleThatStoodThere(t *testing.T) {
+	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, ruled(foreignRule)), facts(3)})
+	w.look()
+	w.look()
+	w.link.Leave(t, "c2", w.members["c2"].agent)
+	w.readiness("c2", v1alpha1.ReasonAgentSilent)
+	if reason, _ := ready(w.look()); reason != "False ForeignRule" {
+		t.Errorf("its agent alone is silent, and the rule is forgotten: %s", reason)
+	}
+	w.readiness("c2", v1alpha1.ReasonContactLost)
+	if gs := w.look(); len(gs.Status.Foreign) > 0 {
+		t.Errorf("nobody could move its services off it: %v", gs.Status.Foreign)
+	}
+}
+
+func TestAServiceThatSettlesIsLookedAtAgainByItself(t *testing.T) {
+	w := settling(t, facts(3), nil)
+	gs := w.look()
+	gs.Status.Weights.Level = v1alpha1.ProofProven // so that nothing moves
+	if err := w.hub.Status().Update(t.Context(), gs); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || result.RequeueAfter != lookWhileMoving {
+		t.Errorf("%v: %v", result, err)
 	}
 }
