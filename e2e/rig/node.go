@@ -186,6 +186,32 @@ func (c *Cluster) nodeProgram(role string) (process.Spec, error) {
 	return s, nil
 }
 
+// reportsWithin is how long a kubelet that runs may take to report before it is started anew, once, as a machine's service
+// manager starts one that has ended.
+const reportsWithin = time.Minute
+
+func (c *Cluster) runs(role string) bool {
+	p, err := c.fleet.table.Lookup(c.record(role))
+	return err == nil && p.Running()
+}
+
+// startAnew ends a program of the cluster, if it runs still, and starts it.
+func (c *Cluster) startAnew(ctx context.Context, role string) error {
+	if err := c.Kill(ctx, role); err != nil {
+		return err
+	}
+	return c.start(role)
+}
+
+// lastOf is the end of a program's log.
+func (c *Cluster) lastOf(role string) string {
+	text, err := os.ReadFile(c.spec(role).Log)
+	if err != nil {
+		return err.Error()
+	}
+	return tail(string(text), 3)
+}
+
 // waitNode waits until the node is Ready and takes pods. What the node said before the given time does not count: after a
 // power-off the API server still shows the node as it was.
 func (c *Cluster) waitNode(ctx context.Context, since time.Time) error {
@@ -195,13 +221,18 @@ func (c *Cluster) waitNode(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
+	asked, anew := time.Now(), false
 	return c.poll(ctx, "node Ready", 300*time.Millisecond, func() (string, error) {
 		lease, err := client.CoordinationV1().Leases("kube-node-lease").Get(ctx, c.place.nodeName(), metav1.GetOptions{})
 		if err != nil {
 			return err.Error(), nil //nolint:nilerr // It may come yet; the limit ends the wait.
 		}
 		if lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Time.Before(since) {
-			return "its kubelet has not reported", nil
+			if !anew && (!c.runs(RoleKubelet) || time.Since(asked) > reportsWithin) {
+				anew = true
+				return "its kubelet is started anew", c.startAnew(ctx, RoleKubelet)
+			}
+			return "its kubelet has not reported; its log ends: " + c.lastOf(RoleKubelet), nil
 		}
 		node, err := client.CoreV1().Nodes().Get(ctx, c.place.nodeName(), metav1.GetOptions{})
 		if err != nil {
