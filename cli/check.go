@@ -82,12 +82,9 @@ func (p *picture) findings() []finding {
 	}
 	for i := range p.Policies {
 		t := &p.Policies[i]
-		for _, c := range t.Status.Conditions {
-			if c.Type == v1alpha1.ConditionReady && c.Status != metav1.ConditionTrue {
-				// A service that names it says by itself that it is stopped.
-				add("Warning", "traffic policy "+t.Namespace+"/"+t.Name, "%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
-			}
-		}
+		conditions("traffic policy "+t.Namespace+"/"+t.Name, t.Status.Conditions, func(_, subject, format string, args ...any) {
+			add("Warning", subject, format, args...) // a service that names it says by itself that it is stopped
+		})
 	}
 	p.serviceFindings(add)
 	for _, u := range p.unweighted() {

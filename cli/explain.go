@@ -33,10 +33,10 @@ func newExplain(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain KIND NAMESPACE/NAME",
 		Short: "Why is each replica where it is, and why is none elsewhere",
-		Long: `explain says of a federated workload by which preference its replicas are divided, and for each member: how many replicas were
-decided, are planned now, are applied and ready there; the version of the view that the decision used, and the view's version and age now; whether the member is
-heard, is being drained, or has an autoscaler that owns the replicas; the reasons that the scheduler gave, for members that
-got none among them; and what the shift waits for.
+		Long: `explain says of a federated workload by which preference its replicas are divided, and for each member: how many replicas
+were decided, are planned now, are applied and ready there; the version of the view that the decision used, and the view's
+version and age now; whether the member is heard, is being drained, or has an autoscaler that owns the replicas; the reasons
+that the scheduler gave, for members that got none among them; and what the shift waits for.
 
 KIND is fdep (FederatedDeployment), rb (its ResourceBinding), or gsvc (GlobalService: the workloads behind it).
 

@@ -173,7 +173,7 @@ func (w *explainedWorkload) note(b *v1alpha1.ResourceBinding, d *v1alpha1.Federa
 		}
 	}
 	if more := int(last.ReasonCount) - len(last.Reasons); more > 0 {
-		add("the decision gave %s; kept: the first %d", many(last.ReasonCount, "reason"), len(last.Reasons))
+		add("the decision gave %s; kept: %d", many(last.ReasonCount, "reason"), len(last.Reasons))
 	}
 }
 

@@ -44,7 +44,7 @@ type GlobalServiceStatus struct {
 	// +kubebuilder:validation:MaxItems=1000
 	// +optional
 	Clusters []GlobalServiceClusterStatus `json:"clusters,omitempty"`
-	// foreign names who else writes rules for the hosts, as Kind namespace/name in cluster: why. 20 at most. While it is
+	// foreign names who else writes rules for the hosts, as cluster: rule, and why. 20 at most, one of each cluster first. While it is
 	// not empty nothing is written.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

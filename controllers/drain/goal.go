@@ -176,7 +176,7 @@ func headroomOf(cluster string, gs *v1alpha1.GlobalService) string {
 // unsaid says what a service waits for where its shift does not: the shift has nothing to say while nothing is written, and
 // takes no step when a fence that was opened by hand is put on again.
 func unsaid(cluster string, gs *v1alpha1.GlobalService) []v1alpha1.Blocker {
-	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+	if c := meta.FindStatusCondition(gs.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		return []v1alpha1.Blocker{{Code: shift.RulesUnproven.String(), Wakes: shift.ProofArrived.String(), Subject: c.Reason, Message: hub.Clip(
 			"weir cannot write the rules of this service ("+c.Reason+"): "+c.Message, v1alpha1.MaxMessage)}}
 	}

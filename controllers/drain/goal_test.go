@@ -181,6 +181,10 @@ func TestAServiceThatIsStoppedSaysWhyInItsRow(t *testing.T) {
 	if len(row.Blocked) != 1 || !strings.Contains(row.Blocked[0].Message, "BudgetExceeded") || !strings.Contains(row.Blocked[0].Message, "raise the hub's budget") {
 		t.Errorf("got %+v", row.Blocked)
 	}
+	gs.Status.Conditions[0].Status, gs.Status.Conditions[0].Reason = metav1.ConditionUnknown, v1alpha1.ReasonLookingForRules
+	if row, _ = line(d, &gs); len(row.Blocked) != 1 || !strings.Contains(row.Blocked[0].Message, "LookingForRules") {
+		t.Errorf("while it is not known whether rules may be written, it waits for %+v", row.Blocked)
+	}
 	gs.Status.Shift.Blocked = []v1alpha1.Blocker{{Code: "Foreign", Message: "somebody's rule"}}
 	if row, _ = line(d, &gs); len(row.Blocked) != 1 || row.Blocked[0].Message != "somebody's rule" {
 		t.Errorf("what the shift says comes first: %+v", row.Blocked)

@@ -113,6 +113,27 @@ func (a *Agent) Prove(t *testing.T) {
 // Join starts a member's agent with the services that stand there, and waits until the hub has heard it out.
 func (l *Link) Join(t *testing.T, cluster string, member *pb.MemberFacts, services ...*pb.ServiceFacts) *Agent {
 	t.Helper()
+	a := l.start(t, cluster, member, func(a *Agent) {
+		for _, s := range services {
+			if err := a.SetService(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.InventoryListed()
+	})
+	l.Await(t, cluster+" is heard out", func() bool { return l.Server.Snapshot(cluster).InventoryComplete })
+	return a
+}
+
+// Begin starts a member's agent, and waits until the hub has heard of it. Of services it has told nothing yet.
+func (l *Link) Begin(t *testing.T, cluster string, member *pb.MemberFacts) *Agent {
+	t.Helper()
+	return l.start(t, cluster, member, func(*Agent) {})
+}
+
+// start starts an agent that tells what it is given to tell.
+func (l *Link) start(t *testing.T, cluster string, member *pb.MemberFacts, tell func(*Agent)) *Agent {
+	t.Helper()
 	if l.Server.Snapshot(cluster) == nil {
 		if err := l.Server.Admit(cluster, stream.Settings{}); err != nil {
 			t.Fatal(err)
@@ -139,16 +160,11 @@ func (l *Link) Join(t *testing.T, cluster string, member *pb.MemberFacts, servic
 	if err := a.SetMember(member); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range services {
-		if err := a.SetService(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a.InventoryListed()
+	tell(a)
 	a.Stop = run(t, a.Run)
 	l.Await(t, cluster+" is heard", func() bool {
 		s := l.Server.Snapshot(cluster)
-		return s.Connected && !s.LastBeat.IsZero() && s.InventoryComplete && s.Member.Value != nil
+		return s.Connected && !s.LastBeat.IsZero() && s.Member.Value != nil
 	})
 	return a
 }

@@ -51,11 +51,7 @@ func decide(in *input) outcome {
 		if istio.Blocked(reasons) && out.problem == nil && len(in.exporters()) > 1 {
 			out.problem = &problem{"NotRenderable", reasons[0].Message}
 		}
-		if m.seen {
-			out.foreign.add(foreignOf(m, render, rules, out.spec.Phase))
-		} else {
-			out.foreign.add(remembered(m, in.service.Status))
-		}
+		out.foreign.add(foreignIn(m, render, rules, out.spec, in.service.Status))
 	}
 	if out.problem == nil {
 		out.problem = out.foreign.problem()
@@ -200,7 +196,7 @@ func (o *outcome) settled(in *input, all failures) ownedStatus {
 	s.Hosts = hostsOf(istio.HostName(in.key.Name, in.key.Namespace, istio.DefaultDomain), in.service.Status.Names)
 	s.NameWishes = o.wishes
 	s.Ports, s.Policy, s.Cost = o.ports, &o.policy, o.cost
-	foreign := o.foreign.blocking()
+	foreign := o.foreign.texts()
 	s.Foreign = hub.ClipAll(foreign[:min(len(foreign), v1alpha1.MaxForeign)], v1alpha1.MaxMessage)
 	s.Rules = fold(in, (*pb.ProofFacts).GetRules, o.spec.Generation, failed)
 	s.Weights = fold(in, (*pb.ProofFacts).GetWeights, o.spec.Generation, failed)

@@ -68,10 +68,13 @@ func (in *input) settling() bool {
 
 // holdsRules says why the rules of a member are held back: which ones others wrote there for the host may not be known yet.
 // Either its Service has only just become global, and not all of weir's rules stand there; or it has just got a Service
-// that stands in, and its agent has not told of it.
+// that stands in, and its agent has not told of it; or its agent is not heard, and no rule of weir's stood before.
 func (in *input) holdsRules(m memberView, o order) error {
 	if m.fresh && !standAll(m, o.rules) {
 		return errors.New(looksForRules)
+	}
+	if !m.tells() && len(o.rules) > 0 && in.service.Spec.Phase == v1alpha1.RulesDestinationRules {
+		return errors.New("its agent has not told which rules others wrote there for the host: look at its pod there and at its way to the hub")
 	}
 	if !m.seen || m.standIn != nil || len(o.rules) == 0 || !wantsStandIn(o) {
 		return nil

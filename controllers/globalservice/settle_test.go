@@ -106,42 +106,27 @@ func TestAHubThatBeginsAnewHoldsNoRulesThatStand(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatIsAwayTakesNoForeignRuleAway(t *testing.T) {
-	for name, leave := range map[string]func(w *world){
-		"it has left": func(w *world) { w.link.Leave(w.T, "c2", w.members["c2"].agent) },
-		"the hub is anew and has not heard it": func(w *world) {
-			w.remove("c2")
-			w.link.Leave(w.T, "c2", w.members["c2"].agent)
-		},
-	} {
+func TestTheFirstRulesInAMemberWaitUntilItsAgentHasToldOfOthers(t *testing.T) {
+	for name, had := range map[string]*pb.ServiceFacts{"it had the Service": facts(3), "it had none": nil} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, ruled(foreignRule)), facts(3)})
+			w := settling(t, facts(3), facts(3), had)
 			w.look()
+			if had != nil {
+				w.remove("c3")
+			}
+			w.link.Leave(t, "c3", w.members["c3"].agent)
+			w.r.heard = nil // The hub begins anew, and has not heard c3.
 			w.look()
-			leave(w)
+			w.ahead += settleTime
+			w.look()
 			gs := w.plan(subsets)
-			if reason, message := ready(gs); reason != "False ForeignRule" || !strings.HasPrefix(message, "c2: ") || len(gs.Status.Foreign) != 1 {
+			if reason, message := ready(gs); reason != "False NotWritten" || !strings.Contains(message, "c3: its agent has not told") {
 				t.Errorf("got %s: %s", reason, message)
 			}
-			if writes := w.ruleWrites(); len(writes) > 0 {
-				t.Errorf("wrote %v", writes)
+			if w.stands("c1", "DestinationRule") == nil || w.stands("c3", "DestinationRule") != nil {
+				t.Error("first rules are to stand where their agents have told, and not in c3")
 			}
 		})
-	}
-}
-
-func TestAClusterThatIsLostHoldsNoServiceByARuleThatStoodThere(t *testing.T) {
-	w := newWorld(t, []*pb.ServiceFacts{facts(3), facts(3, ruled(foreignRule)), facts(3)})
-	w.look()
-	w.look()
-	w.link.Leave(t, "c2", w.members["c2"].agent)
-	w.readiness("c2", v1alpha1.ReasonAgentSilent)
-	if reason, _ := ready(w.look()); reason != "False ForeignRule" {
-		t.Errorf("its agent alone is silent, and the rule is forgotten: %s", reason)
-	}
-	w.readiness("c2", v1alpha1.ReasonContactLost)
-	if gs := w.look(); len(gs.Status.Foreign) > 0 {
-		t.Errorf("nobody could move its services off it: %v", gs.Status.Foreign)
 	}
 }
 

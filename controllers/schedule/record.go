@@ -39,34 +39,39 @@ func recordOf(a *answer, now time.Time) v1alpha1.DecisionRecord {
 	return out
 }
 
-// kept are the reasons that a record has room for, in their order. Those come first that later decisions look for: a fleet
-// has room for more clusters without a share than a record.
+// kept are the reasons that a record has room for, in their order: those that are looked for later before those that only
+// people read.
 func kept(all []reasons.Reason) []reasons.Reason {
 	room := v1alpha1.MaxDecisionReasons
 	if len(all) <= room {
 		return all
 	}
-	keep := make([]bool, len(all))
-	for _, looked := range []bool{true, false} {
-		for i, r := range all {
-			if room > 0 && lookedFor(string(r.Code)) == looked {
-				keep[i] = true
-				room--
-			}
-		}
+	ranked := make([]int, len(all))
+	for i := range all {
+		ranked[i] = i
 	}
-	var out []reasons.Reason
-	for i, r := range all {
-		if keep[i] {
-			out = append(out, r)
-		}
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(rankOf(all[a].Code), rankOf(all[b].Code)) })
+	ranked = ranked[:room]
+	slices.Sort(ranked)
+	out := make([]reasons.Reason, 0, room)
+	for _, i := range ranked {
+		out = append(out, all[i])
 	}
 	return out
 }
 
-// lookedFor says whether a code in a record tells a later decision something.
-func lookedFor(code string) bool {
-	return code == string(reasons.Drained) || slices.Contains(passing, code)
+// rankOf is the rank of a reason in a record that has no room for all: by Drained a later decision, and a shift, tell what a
+// decision knew; by passing ones a later decision finds what it has to redress; a name that nobody registered is told first.
+func rankOf(code reasons.Code) int {
+	switch {
+	case code == reasons.Drained:
+		return 0
+	case slices.Contains(passing, string(code)):
+		return 1
+	case code == reasons.NoCluster:
+		return 2
+	}
+	return 3
 }
 
 // largest are the clusters of a decision, those with the most replicas first.

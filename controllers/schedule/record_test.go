@@ -35,23 +35,35 @@ func TestOfReplicasWithoutAPlaceAnUnknownClusterIsTheFirstReason(t *testing.T) {
 	}
 }
 
-func TestOfMoreReasonsThanAreKeptThoseStayThatLaterDecisionsLookFor(t *testing.T) {
-	var all []reasons.Reason
-	for i := range v1alpha1.MaxDecisionReasons {
-		all = append(all, reasons.Reason{Cluster: fmt.Sprintf("a%02d", i), Code: reasons.NoShare})
+func TestOfMoreReasonsThanAreKeptThoseStayThatAreLookedForLater(t *testing.T) {
+	const room = v1alpha1.MaxDecisionReasons
+	many := func(code reasons.Code) []reasons.Reason {
+		out := make([]reasons.Reason, room)
+		for i := range out {
+			out[i] = reasons.Reason{Cluster: fmt.Sprintf("a%02d", i), Code: code}
+		}
+		return out
 	}
-	if got := kept(all); len(got) != len(all) {
-		t.Errorf("of as many as there is room for %d are kept", len(got))
-	}
-	all = append(all, reasons.Reason{Cluster: "b", Code: reasons.Drained}, reasons.Reason{Cluster: "c", Code: reasons.Suspect})
-	got := kept(all)
-	if len(got) != v1alpha1.MaxDecisionReasons || got[0].Cluster != "a00" || got[47].Cluster != "a47" || got[48].Cluster != "b" || got[49].Cluster != "c" {
-		t.Errorf("kept %v", got)
-	}
-	for i := range all {
-		all[i].Code = reasons.Suspect
-	}
-	if got := kept(all); len(got) != v1alpha1.MaxDecisionReasons || got[49].Cluster != "a49" {
-		t.Errorf("kept %v", got)
+	for name, c := range map[string]struct {
+		all  []reasons.Reason
+		want []string // the last of those that are kept
+	}{
+		"as many as there is room for":      {many(reasons.NoShare), []string{"a48", "a49"}},
+		"those that only people read go":    {append(many(reasons.NoShare), reasons.Reason{Cluster: "b", Code: reasons.Drained}, reasons.Reason{Cluster: "c", Code: reasons.Suspect}), []string{"a47", "b", "c"}},
+		"a drain before reasons that pass":  {append(many(reasons.NoView), reasons.Reason{Cluster: "b", Code: reasons.Drained}), []string{"a48", "b"}},
+		"a name that nobody registered":     {append(many(reasons.NoShare), reasons.Reason{Cluster: "b", Code: reasons.NoCluster}), []string{"a48", "b"}},
+		"of equals the first, in any order": {append(many(reasons.Suspect), reasons.Reason{Cluster: "b", Code: reasons.Suspect}), []string{"a48", "a49"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := kept(c.all)
+			if len(got) != room || got[0].Cluster != "a00" {
+				t.Fatalf("kept %d: %v", len(got), got)
+			}
+			for i, want := range c.want {
+				if r := got[room-len(c.want)+i]; r.Cluster != want {
+					t.Errorf("%s is kept and not %s", r.Cluster, want)
+				}
+			}
+		})
 	}
 }
